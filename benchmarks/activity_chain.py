@@ -19,9 +19,9 @@ from scipy.sparse.linalg import spsolve
 from slipstick.errors import TooManyStatesError
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, repeat
 from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, Station
-from slipstick.queueing.markov.chain import MarkovChain, explore_states
-from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.chain import MarkovChain, stationary
 from slipstick.service_times import PhaseType, erlang, hyperexponential
+from tests.queueing.markov.by_hand import explore_states
 
 Config = Any
 """What one processor is doing: None if nothing is left, else a tuple whose first item says the kind of node."""

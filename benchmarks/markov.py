@@ -18,10 +18,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from slipstick.queueing.markov.chain import explore_states
-from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.chain import stationary
 from slipstick.queueing.markov.solve import markov_chain
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from tests.queueing.markov.by_hand import explore_states
 
 CASES: dict[str, tuple[NetworkArrays, int | None]] = {
     "two queues, open": (network_arrays([0.5, 0.3], arrivals=1.0), 400),

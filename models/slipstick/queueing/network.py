@@ -266,17 +266,23 @@ class NetworkSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class SolutionWithLosses(NetworkSolution):
-    """A solution of a method that also counts losses and services.
+class MarkovSolution(NetworkSolution):
+    """A solution by a Markov chain, which also counts losses and services, with the size of its chain.
 
     Parameters
     ----------
     loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
     ended : services that end [1/s], (P, R, K)
+    states : how many states the chain has (P,)
+    truncation : customers of open classes in all at which the chain was truncated, 0 if it was not (P,)
+    beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
     """
 
     loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    states: tuple[int, ...] = ()
+    truncation: tuple[int, ...] = ()
+    beyond: tuple[float, ...] = ()
 
 
 def sum_over_stations(values: Array) -> Array:

@@ -12,8 +12,8 @@ from benchmarks.mean_value import generated
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
 from slipstick.model.system import Lock, Resource, Station, closed_model
-from slipstick.queueing.markov.chain import explore_states
-from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.chain import stationary
+from tests.queueing.markov.by_hand import explore_states
 
 
 def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:

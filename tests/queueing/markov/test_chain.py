@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.markov.chain import MarkovChain, explore_states
-from slipstick.queueing.markov.chain_solution import (
+from slipstick.queueing.markov.chain import (
     METHODS,
     MOST_STEPS,
+    MarkovChain,
     _check,
     gth,
     mean_time_until,
     stationary,
     transient,
 )
+from tests.queueing.markov.by_hand import explore_states
 
 STEP = 1e-30
 
@@ -97,19 +98,6 @@ def test_a_chain_too_large_is_refused_with_its_size() -> None:
         "the chain has more than 1,000 states (999 of them looked at); allow more with limit=..., which costs memory and "
         "time, ask for fewer customers or phases, or use an approximate method or simulation"
     )
-
-
-@pytest.mark.parametrize("rate", [-1.0, math.nan, math.inf])
-def test_a_rate_out_of_range_is_named(rate: float) -> None:
-    with pytest.raises(ModelError, match="the rate from 0 to 1 must be finite and at least 0, got"):
-        explore_states(0, lambda n: [(n + 1, rate)])
-
-
-def test_a_start_out_of_range_is_named() -> None:
-    said = "the probabilities of the states at the start must be at least 0 and add up to 1, got"
-    for start in ({0: 0.5}, {0: 1.5, 1: -0.5}, {}):
-        with pytest.raises(ModelError, match=said):
-            explore_states(start, lambda n: [])
 
 
 def test_an_unknown_method_is_named() -> None:

@@ -7,10 +7,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.blocking import blocking_after_service
-from slipstick.queueing.network import network_arrays
+from slipstick.queueing.markov.build import Routing
+from slipstick.queueing.markov.solve import solve_markov_chain
+from slipstick.queueing.network import MarkovSolution, network_arrays
+
+
+def after_service(
+    service: Any, onward: Any, capacity: Any, *, population: int = 0, arrivals: Any = 0.0
+) -> MarkovSolution:
+    count, rates = len(service), np.broadcast_to(np.asarray(arrivals), len(service))
+    rule = np.reshape(np.asarray(onward) * 1.0, (1, count, 1, count))
+    entry = np.eye(count)[:1] if population else (rates / rates.sum())[None]
+    given = network_arrays(
+        np.asarray(service),
+        population=population or None,
+        arrivals=None if population else rates.sum(),
+        discipline="fcfs",
+        capacity=capacity,
+        blocking="after-service",
+    )
+    return solve_markov_chain(given, Routing(entry, rule))
 
 
 def ring(count: int) -> Any:
@@ -20,8 +38,8 @@ def ring(count: int) -> Any:
 @pytest.mark.parametrize(("stations", "most"), [(2, 2 / 3), (3, 22 / 39)])
 def test_lines_without_room_between_stations_are_as_fast_as_hunt_found(stations: int, most: float) -> None:
     # Hunt, Operations Research 4(6), 1956: the largest utilization of balanced lines without buffers.
-    found = blocking_after_service(np.ones(stations), ring(stations), [None] + [1] * (stations - 1), population=9)
-    assert found.throughput == pytest.approx(np.full(stations, most), rel=1e-10)
+    found = after_service(np.ones(stations), ring(stations), [None] + [1] * (stations - 1), population=9)
+    assert found.ended[0, 0] == pytest.approx(np.full(stations, most), rel=1e-10)
     assert found.queue.sum() == pytest.approx(9.0)
 
 
@@ -30,80 +48,51 @@ def test_a_ring_of_two_is_birth_and_death_with_one_place_more(room: int) -> None
     # The one who is held up at the first station has been served there already.
     a, b, people = 1.0, 1.7, 6
     weights = (b / a) ** np.arange(room + 2.0)
-    found = blocking_after_service([a, b], ring(2), [None, room], population=people)
-    assert found.utilization[1] == pytest.approx(1 - weights[0] / weights.sum(), rel=1e-12)
-    assert found.blocked[0] == pytest.approx(weights[-1] / weights.sum(), rel=1e-12)
+    found = after_service([a, b], ring(2), [None, room], population=people)
+    assert found.utilization[0, 0, 1] == pytest.approx(1 - weights[0] / weights.sum(), rel=1e-12)
+    # The first station is never empty, so it is blocked where it is not busy.
+    blocked = 1 - found.utilization[0, 0, 0]
+    assert blocked == pytest.approx(weights[-1] / weights.sum(), rel=1e-9)
 
 
 def test_room_for_all_is_no_blocking() -> None:
     onward = [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
-    found = blocking_after_service([1.0, 2.0, 0.5], onward, [4, 4, 4], population=4)
+    found = after_service([1.0, 2.0, 0.5], onward, [4, 4, 4], population=4)
     free = exact(network_arrays([1.0, 2.0, 0.5], [1.0, 0.5, 0.5], population=4))
-    assert found.queue == pytest.approx(free.queue.ravel(), rel=1e-10)
-    assert not found.blocked.any()
+    assert found.queue == pytest.approx(free.queue, rel=1e-10)
+    assert found.utilization == pytest.approx(free.utilization, rel=1e-10)
 
 
 def test_arrivals_are_lost_at_the_door_and_flow_is_conserved() -> None:
     onward = [[0.0, 0.6, 0.3], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
-    found = blocking_after_service([1.0, 0.7, 0.9], onward, [2, 1, 1], arrivals=[0.8, 0.1, 0.0])
-    came = np.array([0.8, 0.1, 0.0]) * (1 - found.loss)
-    assert came + found.throughput @ np.array(onward) == pytest.approx(found.throughput, rel=1e-10)
-    assert found.loss[2] == 0
+    found = after_service([1.0, 0.7, 0.9], onward, [2, 1, 1], arrivals=[0.8, 0.1, 0.0])
+    ended, loss = found.ended[0, 0], found.loss[0, 0]
+    came = np.array([0.8, 0.1, 0.0]) - ended * loss / (1 - loss)
+    assert came + ended @ np.array(onward) == pytest.approx(ended, rel=1e-10)
+    assert found.loss[0, 0, 2] == 0
 
 
 def test_the_throughput_of_a_line_has_its_derivative() -> None:
     def of(mean: complex) -> complex:
-        rate: complex = blocking_after_service([1.0, mean], ring(2), [None, 2], population=5).throughput[0].item()
+        rate: complex = after_service([1.0, mean], ring(2), [None, 2], population=5).ended[0, 0, 0].item()
         return rate
 
     assert of(1.7 + 1e-30j).imag / 1e-30 == pytest.approx((of(1.7 + 1e-5) - of(1.7 - 1e-5)).real / 2e-5, rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: blocking_after_service([1.0], ring(2), [1]), "blocking needs routing (1, 1) and 1 capacities, got (2, 2) and 1"),
-        (
-            lambda: blocking_after_service([0.0], [[0.0]], [1], arrivals=1.0),
-            "blocking needs finite service times above 0 s and arrivals of at least 0 /s",
-        ),
-        (
-            lambda: blocking_after_service([1.0], [[1.5]], [1], arrivals=1.0),
-            "probabilities onward under blocking must be at least 0 and add up to at most 1",
-        ),
-        (
-            lambda: blocking_after_service([1.0], [[0.0]], [1]),
-            "blocking needs either arrivals or a population, got [0.0] and 0",
-        ),
-        (
-            lambda: blocking_after_service([1.0], [[0.0]], [None], arrivals=1.0),
-            "with arrivals, blocking needs a capacity for every station; station 0 has none",
-        ),
-        (
-            lambda: blocking_after_service([1.0, 1.0], ring(2), [2, 2], population=5),
-            "the capacities are too small for 5 customers by 1",
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_not_a_line_is_named(call: Any, said: str) -> None:
-    with pytest.raises(ModelError) as caught:
-        call()
-    assert str(caught.value) == said
-
-
 def test_stations_that_hold_up_each_other_are_named() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        blocking_after_service([1.0, 1.0], ring(2), [2, 2], population=4)
+        after_service([1.0, 1.0], ring(2), [2, 2], population=4)
     assert str(caught.value) == (
-        "stations can block each other in a deadlock: 1 waits for 0, which waits for it; let a capacity on each way round "
+        "stations can block each other in a deadlock: station 1 waits for station 2, which waits for it; let a capacity on each way round "
         "be larger than the population can fill"
     )
 
 
 def test_a_printed_example_of_two_stations_that_hold_up_each_other() -> None:
     """Bolch et al. 1998, example 10.19, p. 551: 10 customers, services of 2 and 0.9, room for 7 and 5; cut off, not rounded."""
-    found = blocking_after_service([2.0, 0.9], [[0.0, 1.0], [1.0, 0.0]], [7, 5], population=10)
-    np.testing.assert_allclose(found.queue, [6.73, 3.27], atol=0.011)
+    found = after_service([2.0, 0.9], [[0.0, 1.0], [1.0, 0.0]], [7, 5], population=10)
+    np.testing.assert_allclose(found.queue[0, 0], [6.73, 3.27], atol=0.011)
     # Five states, each 2 / 0.9 times as likely as the one before; the first and the last are held up.
     chances = (2 / 0.9) ** np.arange(5)
-    np.testing.assert_allclose(found.queue[0], chances @ [5, 5, 6, 7, 7] / chances.sum())
+    np.testing.assert_allclose(found.queue[0, 0, 0], chances @ [5, 5, 6, 7, 7] / chances.sum())

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.build import Routing, estimated_states
-from slipstick.queueing.markov.chain import explore_states
-from slipstick.queueing.markov.chain_solution import gth, stationary
+from slipstick.queueing.markov.build import Routing, network_point, size_in_words
+from slipstick.queueing.markov.chain import gth, stationary
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from tests.queueing.markov.by_hand import explore_states
 from tests.queueing.yardstick import present, reference_chain
 
 STEP = 1e-30
@@ -243,19 +243,20 @@ def test_a_chain_of_buffers_loses_at_its_entrance_alone() -> None:
     assert found.truncation == (0,)
 
 
-def test_the_size_is_estimated() -> None:
+def test_the_least_size_is_known() -> None:
     cases = [
         network_arrays([1.0, 2.0, 3.0], population=9, think=1.0),
-        network_arrays([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], think=1.0, discipline="fcfs"),
         network_arrays([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], discipline="priority-preemptive", priority=[0, 1]),
-        network_arrays([1.0, 2.0], population=9, discipline="fcfs", servers=2, scv=0.5),
     ]
     for given_ in cases:
-        space, chain = markov_chain(given_)
-        about = estimated_states(space, given_.population[0])
-        assert about == pytest.approx(chain.size)
-    space, chain = markov_chain(network_arrays([1.0, 2.0], arrivals=0.1), truncation=8)
-    assert estimated_states(space, np.array([0])) == chain.size == 45
+        _, chain = markov_chain(given_)
+        assert size_in_words(network_point(given_), None) == f"at least {chain.size} in all"
+    ordered = network_arrays([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], think=1.0, discipline="fcfs")
+    assert size_in_words(network_point(ordered), None) == "at least 150 in all"
+    assert markov_chain(ordered)[1].size > 150
+    opened = network_arrays([1.0, 2.0], arrivals=0.1)
+    assert markov_chain(opened, truncation=8)[1].size == 45
+    assert size_in_words(network_point(opened), 8) == "at least 45 in all, truncated at 8 customers of open classes"
 
 
 # What is refused.
@@ -266,7 +267,9 @@ def test_a_network_too_large_is_refused_with_its_size() -> None:
         solve_markov_chain(
             network_arrays([[1.0, 2.0]] * 2, population=[20, 20], think=1.0, discipline="fcfs"), limit=5000
         )
-    assert str(caught.value).startswith("the chain has more than 5,000 states (about 2.1e+13 in all); allow more with")
+    assert str(caught.value).startswith(
+        "the chain has more than 5,000 states (at least 5.336e+04 in all); allow more with"
+    )
     with pytest.raises(NoAnswerError, match="as many as were looked for, truncated at"):
         solve_markov_chain(network_arrays([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000)
 
@@ -336,10 +339,6 @@ def test_customers_who_can_never_leave_are_refused() -> None:
         (
             lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, blocking=["loss"])),
             "blocking is given for 1 stations; there are 2",
-        ),
-        (
-            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, blocking="after-service")),
-            "station 1: this chain has no blocking after service; use blocking_after_service",
         ),
         (
             lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[None, 0])),

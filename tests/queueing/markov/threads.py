@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, explore_states
-from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, stationary
+from tests.queueing.markov.by_hand import explore_states
 
 
 class _At(NamedTuple):

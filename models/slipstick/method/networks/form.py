@@ -21,7 +21,7 @@ from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.mixed_classes import MOST_SERVERS
-from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, SolutionWithLosses
+from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 
@@ -183,7 +183,7 @@ class ClassMeasures:
     probability: tuple[Array | None, ...]
 
 
-def _measures_of_classes(arrays: NetworkPoints, solution: SolutionWithLosses) -> ClassMeasures:
+def _measures_of_classes(arrays: NetworkPoints, solution: MarkovSolution) -> ClassMeasures:
     flow = solution.throughput
     first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
     made = np.ones(solution.queue.shape)
@@ -248,7 +248,7 @@ class Measures:
     def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution) -> None:
         self._compiled, self._arrays = compiled, arrays
         with np.errstate(all="ignore"):
-            if isinstance(solution, SolutionWithLosses):
+            if isinstance(solution, MarkovSolution):
                 self._found = _measures_of_classes(arrays, solution)
             else:
                 self._found = _measures_of_chains(arrays, solution)

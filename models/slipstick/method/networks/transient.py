@@ -12,10 +12,8 @@ from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov.chain import STATE_LIMIT
-from slipstick.queueing.markov.chain_solution import mean_time_until
-from slipstick.queueing.markov.chain_solution import transient as of_chain
-from slipstick.queueing.markov.solve import MarkovSolution
+from slipstick.queueing.markov.chain import STATE_LIMIT, mean_time_until
+from slipstick.queueing.markov.chain import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -132,5 +130,4 @@ def _truncation(arrays: NetworkPoints, most: int | None, limit: int) -> int | No
     """Give the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most
-    found = by_class(arrays, limit)
-    return found.truncation[0] or None if isinstance(found, MarkovSolution) else None
+    return by_class(arrays, limit).truncation[0] or None

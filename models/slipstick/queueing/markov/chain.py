@@ -1,25 +1,25 @@
-"""Markov chains in continuous time: states, rates and initial probabilities, explored from the initial states.
+"""Markov chains in continuous time: exploration from the initial states, the long run, answers at a time, times until.
 
-`explore_states` takes states of any hashable kind, one at a time; `explore_rows` takes rows of whole numbers, many
-at a time.
+The chain and its solutions serve chains of any kind; `state_space` makes those of queueing networks.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
 
-from slipstick.errors import ModelError, TooManyStatesError
+from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
 
 Array = NDArray[Any]
-ChainState = TypeVar("ChainState", bound=Hashable)
 STATE_LIMIT = 300_000
 """States at most, unless told otherwise."""
 
@@ -56,7 +56,8 @@ class MarkovChain:
     def generator(self) -> csr_array:
         """Give the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
 
-        >>> explore_states("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__).generator().toarray()
+        >>> there, back, half = np.array([0, 1]), np.array([1, 0]), np.array([0.5, 0.5])
+        >>> MarkovChain("up and down".split(" and "), there, back, np.array([1.0, 9.0]), half, back).generator().toarray()
         array([[-1.,  1.],
                [ 9., -9.]])
         """
@@ -64,74 +65,6 @@ class MarkovChain:
         here, there, rates = self.sources[moved], self.targets[moved], self.rates[moved]
         places = np.concatenate([here, here]), np.concatenate([there, here])
         return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
-
-
-def explore_states(
-    start: ChainState | Mapping[ChainState, float],
-    transitions: Callable[[ChainState], Iterable[tuple[ChainState, complex]]],
-    *,
-    limit: int = STATE_LIMIT,
-) -> MarkovChain:
-    """Explore a chain from where it starts, the nearest states first.
-
-    Parameters
-    ----------
-    start : the state at time 0, or the probability of each [1]
-    transitions : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no move
-    limit : states at most
-
-    Raises
-    ------
-    ModelError : a rate or a probability is out of range, or there are more states than the limit
-
-    >>> chain = explore_states(0, lambda n: [(n + 1, 0.5)] * (n < 3) + [(n - 1, 1.0)] * (n > 0))
-    >>> chain.states
-    [0, 1, 2, 3]
-    """
-    begin: dict[ChainState, float] = dict(start) if isinstance(start, Mapping) else {start: 1.0}
-    _check_start(begin)
-    number = {state: at for at, state in enumerate(begin)}
-    states = list(number)
-    sources: list[int] = []
-    targets: list[int] = []
-    rates: list[complex] = []
-    for here, state in enumerate(states):  # grows while it is read
-        for target, rate in transitions(state):
-            _check_rate(state, target, rate)
-            if rate == 0:
-                continue
-            if target not in number:
-                number[target] = len(states)
-                states.append(target)
-                if len(states) > limit:
-                    refuse_size(limit, f"{here:,} of them looked at")
-            sources.append(here)
-            targets.append(number[target])
-            rates.append(rate)
-    first = np.zeros(len(states))
-    first[: len(begin)] = list(begin.values())
-    return MarkovChain(
-        states,
-        np.array(sources, dtype=np.int64),
-        np.array(targets, dtype=np.int64),
-        np.array(rates) * 1.0,  # whole numbers are rates too
-        first,
-        np.full(len(rates), -1),
-    )
-
-
-def _check_start(begin: Mapping[Any, float]) -> None:
-    worst = min(begin.values(), default=0.0)
-    if not (worst >= 0 and math.isclose(sum(begin.values()), 1.0, abs_tol=1e-12)):
-        raise ModelError(
-            "the probabilities of the states at the start must be at least 0 and add up to 1, "
-            f"got {list(begin.values())[:8]}"
-        )
-
-
-def _check_rate(state: Any, target: Any, rate: complex) -> None:
-    if not 0 <= complex(rate).real < math.inf:
-        raise ModelError(f"the rate from {state} to {target} must be finite and at least 0, got {rate}")
 
 
 def refuse_size(limit: int, size_hint: str) -> None:
@@ -161,11 +94,13 @@ def explore_rows(
     reachable: Rows | None = None,
     size_hint: Callable[[], str] = lambda: "as many as have been found",
 ) -> MarkovChain:
-    """Explore a chain from equally likely initial states, the nearest states first, and sort its states.
+    """Explore a chain from its initial state, the nearest states first, and sort its states.
+
+    Sorted states have their neighbours near, so that matrices fill up less when factored.
 
     Parameters
     ----------
-    start : the first states, all different [states, columns]
+    start : the first state [1, columns]
     transitions : gives all transitions of a block of states
     limit : states at most
     reachable : states known to be reachable, all different, so that more are explored at a time [states, columns]
@@ -186,10 +121,10 @@ def explore_rows(
     _numbered(start, number)
     block, looked_at = start, 0
     if reachable is not None:
-        there = _numbered(reachable, number)
-        block = np.concatenate([start, reachable[there >= len(start)]])
+        block = np.concatenate([start, reachable[_numbered(reachable, number) > 0]])
     seen = [block]
-    found: list[tuple[Array, Array, Array, Array]] = []
+    none = np.zeros(0, dtype=np.int64)
+    found: list[tuple[Array, Array, Array, Array]] = [(none, none, np.zeros(0), none)]
     while len(block):
         fresh = [block[BLOCK:]]
         block = block[:BLOCK]
@@ -206,18 +141,11 @@ def explore_rows(
         looked_at += len(block)
         seen += fresh[1:]
         block = np.concatenate(fresh)
-    return _sorted(np.concatenate(seen), len(start), _columns(found))
-
-
-def _sorted(states: Rows, starts: int, columns: tuple[Array, Array, Array, Array]) -> MarkovChain:
-    """Put the states in the order of their numbers: neighbours lie near, and matrices fill up less when factored."""
+    states = np.concatenate(seen)
     order = np.lexsort(states.T[::-1])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    start = np.zeros(len(states))
-    start[place[:starts]] = 1 / starts
-    sources, targets, rates, events = columns
-    return MarkovChain(states[order], place[sources], place[targets], rates, start, events)
+    place = np.argsort(order)
+    sources, targets, rates, events = (np.concatenate(each) for each in zip(*found, strict=True))
+    return MarkovChain(states[order], place[sources], place[targets], rates, (order == 0) * 1.0, events)
 
 
 def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
@@ -228,9 +156,341 @@ def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
     return np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
 
 
-def _columns(found: list[tuple[Array, Array, Array, Array]]) -> tuple[Array, Array, Array, Array]:
-    if not found:
-        none = np.zeros(0, dtype=np.int64)
-        return none, none, np.zeros(0), none
-    sources, targets, rates, events = (np.concatenate(each) for each in zip(*found, strict=True))
-    return sources, targets, rates, events
+METHODS = ("gth", "direct", "iterative")
+SMALL = 200
+"""States up to which elimination without subtraction is used unless told otherwise."""
+
+LARGE = 4_000
+"""States above which iteration is tried first unless told otherwise: factors fill up."""
+
+RESIDUAL = 1e-12
+"""What pi Q may be at most, as a part of the largest rate."""
+
+ROUNDING = 1e-13
+"""A probability this little below 0 is rounding; one further below is an error."""
+
+MOST_RATIO = {"direct": 1e100, "iterative": 1e4}
+"""How much likelier a state may be than the one that is fixed: elimination keeps small numbers, iteration loses them."""
+
+PASSES = 3
+"""Passes of the iterative solver; each is to gain six digits."""
+
+SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+"""An M-matrix needs no pivots off the diagonal, and a symmetric order fills up least."""
+
+Solve = Callable[[Array], Array]
+
+
+def stationary(chain: MarkovChain, method: str | None = None) -> Array:
+    """Give the probability of each state in the long run.
+
+    Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out, which leaves
+    a regular M-matrix. If rates are complex, pi = p + ih dp with ``dp Q = -p dQ`` and sum(dp) = 0, from the
+    same factors.
+
+    Parameters
+    ----------
+    chain : the chain; transient states have probability 0
+    method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of the states),
+        `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU); by default by size, with
+        `direct` to follow where iteration fails its check
+
+    Raises
+    ------
+    NoAnswerError : the chain ends in one of several closed sets of states, or the solution fails its check
+
+    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994, ch. 2 and 4.
+
+    >>> def around(rows):
+    ...     yield np.arange(len(rows)), (rows + 1) % 3, 1.0 + rows[:, 0], 0
+    >>> stationary(explore_rows(np.zeros((1, 1), dtype=np.int16), around))
+    array([0.545, 0.273, 0.182])
+    """
+    if method is not None and method not in METHODS:
+        raise ModelError(f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}")
+    whole = chain.generator()
+    closed = _closed(csr_array(whole.real))
+    inside = whole[closed][:, closed].tocsr()
+    start, size = chain.start[closed], len(closed)
+    start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
+    by_size = ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
+    found = _first_that_holds(inside, (method,) if method else by_size, start)
+    answer = np.zeros(chain.size, dtype=found.dtype)
+    answer[closed] = found
+    return answer
+
+
+def _first_that_holds(generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64]) -> Array:
+    """Try methods in turn; the last may fail."""
+    for method in methods[:-1]:
+        try:
+            return _solved(generator, method, start)
+        except NoAnswerError:
+            continue
+    return _solved(generator, methods[-1], start)
+
+
+def _closed(generator: csr_array) -> NDArray[np.int64]:
+    """Give the states of the one set that is never left."""
+    count, label = connected_components(generator, directed=True, connection="strong")
+    if count == 1:
+        return np.arange(generator.shape[0])
+    across = generator.tocoo()
+    left = label[across.row] != label[across.col]
+    open_sets = np.zeros(count, dtype=bool)
+    open_sets[label[across.row[left]]] = True
+    final = np.flatnonzero(~open_sets)
+    if len(final) > 1:
+        raise NoAnswerError(
+            f"the chain ends in one of {len(final)} sets of states and stays there, so the long run depends on chance; "
+            "let every state be reached from every other"
+        )
+    return np.flatnonzero(label == final[0])
+
+
+def _solved(generator: csr_array, method: str, start: NDArray[np.float64]) -> Array:
+    if generator.shape[0] == 1:
+        return np.ones(1)
+    if method == "gth":
+        return gth(generator.toarray())
+    real = csr_array(generator.real)
+    pi, solve = _balanced(real, method, start)
+    _check(real, pi)
+    if not np.iscomplexobj(generator.data):
+        return pi
+    # A step so small that its square is nothing must survive: scale it up to solve, and down again.
+    slope = csr_array(generator.imag)
+    scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
+    change = solve(-(pi @ (slope / scale)))
+    answer: Array = pi + 1j * scale * (change - change.sum() * pi)
+    return answer
+
+
+def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], Solve]:
+    """Solve pi Q = 0 over the reals; also give what solves x Q = b with x[fixed] = 0."""
+    fixed = _likely(generator, start)
+    # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
+    for _ in range(3):
+        solve = _solver(generator, fixed, method)
+        with np.errstate(over="ignore", invalid="ignore"):
+            pi = -solve(np.asarray(generator[[fixed]].toarray()).ravel())
+        pi[fixed] = 1.0
+        top = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
+        if np.isfinite(pi).all() and abs(pi[top]) < MOST_RATIO[method]:
+            break
+        fixed = top
+    with np.errstate(invalid="ignore"):
+        return pi / pi.sum(), solve  # what is not finite fails the check
+
+
+def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
+    """Walk from the start until the likeliest state stays the same for as many steps as were made before."""
+    rate = 1.05 * float(-generator.diagonal().min())
+    step = csr_array(generator.T / rate)
+    at, top, steps = start, -1, 64
+    while top != (now := int(np.argmax(at))) and steps <= 4096:
+        top = now
+        for _ in range(steps):
+            at = at + step @ at
+        steps *= 2
+    return top
+
+
+def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
+    """Give what solves x Q = b for x with x[fixed] = 0, equation `fixed` left out."""
+    rest = np.delete(np.arange(generator.shape[0]), fixed)
+    matrix = csc_array(generator[rest][:, rest].T)
+    inner = splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
+
+    def solve(right: Array) -> Array:
+        x = np.zeros(len(right))
+        x[rest] = inner(right[rest])
+        return x
+
+    return solve
+
+
+def _iterative(matrix: csc_array) -> Solve:
+    rough = spilu(matrix, drop_tol=1e-3, fill_factor=20, **SYMMETRIC)
+    before = LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
+
+    def solve(right: Array) -> Array:
+        x = np.zeros(len(right))
+        # Each pass solves for what the last one left, which keeps digits that one long pass would lose.
+        for _ in range(PASSES):
+            x = x + gmres(matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before)[0]
+        return x
+
+    return solve
+
+
+def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
+    """Refuse what does not solve the equations, and call a rounding below 0 a 0."""
+    with np.errstate(invalid="ignore"):
+        rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
+    least = float(pi.min())
+    if not (rest <= RESIDUAL and least >= -ROUNDING):
+        raise NoAnswerError(
+            f"the long run of {len(pi):,} states did not come out: pi Q is {rest:.1e} of the largest rate (at most "
+            f"{RESIDUAL:g}) and the least probability {least:.1e}; try another method: {', '.join(METHODS)}"
+        )
+    pi[pi < 0] = 0.0
+
+
+def gth(generator: Array) -> Array:
+    """Give the long run by elimination without subtraction.
+
+    Takes the states out one by one, the last first; what a state loses is the sum of what it passes on,
+    so that nothing is subtracted and every digit holds, however small the probability. Rates may be complex.
+
+    Parameters
+    ----------
+    generator : Q, irreducible; its diagonal is not read [1/s] [states, states]
+
+    Source: Grassmann, Taksar and Heyman, Operations Research 33(5), 1985, 1107-1116.
+
+    >>> gth(np.array([[-1.0, 1.0], [9.0, -9.0]]))
+    array([0.9, 0.1])
+    """
+    q = np.array(generator)
+    size = len(q)
+    for last in range(size - 1, 0, -1):
+        q[:last, last] /= q[last, :last].sum()
+        q[:last, :last] += np.outer(q[:last, last], q[last, :last])
+    pi = np.ones(size, dtype=q.dtype)
+    for state in range(1, size):
+        pi[state] = pi[:state] @ q[:state, state]
+    return np.asarray(pi / pi.sum())
+
+
+MOST_STEPS = 1_000_000
+"""Steps of the uniform clock at most, in all."""
+
+
+def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Array:
+    """Give the probability of each state at some times [1] [times, states].
+
+    A clock ticks at rate L, at least as fast as any state is left; P = I + Q / L::
+
+        p(t) = sum_k Poisson(k; L t) p(0) P^k
+
+    The sum is cut where the Poisson weights left out are below the error asked for; the weights that are kept add
+    up to 1, so the error of p(t), summed over the states, is at most twice what is left out.
+
+    Parameters
+    ----------
+    chain : the chain; it starts at `chain.start`
+    times : at which to look, in any order [s]
+    error : bound on the error of p at each time, summed over the states [1]
+
+    Raises
+    ------
+    ModelError : a time is negative or not finite, or the error not between 0 and 1
+    NoAnswerError : so many ticks are needed that the sum would take too long
+
+    Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
+    440-445.
+
+    >>> def up_and_down(rows):
+    ...     yield np.arange(len(rows)), 1 - rows, np.where(rows[:, 0] == 0, 1.0, 9.0), 0
+    >>> transient(explore_rows(np.zeros((1, 1), dtype=np.int16), up_and_down), [0.0, 0.1])
+    array([[1.    , 0.    ],
+           [0.9368, 0.0632]])
+    """
+    at = np.asarray(times, dtype=np.float64)
+    if not ((at >= 0) & (at < math.inf)).all():
+        raise ModelError(f"times must be finite and at least 0 s, got {list(times)}")
+    if not 0 < error < 1:
+        raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
+    generator = chain.generator()
+    rate = float(-generator.diagonal().real.min())
+    _check_steps(rate * float(at.max(initial=0.0)))
+    step = csr_array(generator.T)
+    now: Array = chain.start.astype(step.dtype)
+    clock, found = 0.0, {}
+    for time in np.unique(at).tolist():
+        now = _onward(step, rate, now, time - clock, error / max(1, len(at)))
+        clock, found[time] = time, now
+    return np.array([found[time] for time in at.tolist()])
+
+
+def _check_steps(ticks: float) -> None:
+    if ticks > MOST_STEPS:
+        raise NoAnswerError(
+            f"the chain's clock ticks {ticks:.3g} times until the last time asked for, and {MOST_STEPS:,} are the most "
+            "that is tried; ask for an earlier time or for the long run"
+        )
+
+
+def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:
+    """Give the probabilities after a time."""
+    if rate * time == 0:
+        return start
+    first, weights = _poisson(rate * time, error / 2)
+    at, now = start, np.zeros_like(start)
+    for k in range(first + len(weights)):
+        if k >= first:
+            now = now + weights[k - first] * at
+        at = at + step @ at / rate
+    return now
+
+
+def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
+    """Give the first number of ticks that counts, and the weights from there, which add up to 1.
+
+    Both tails beyond m -+ x lie below exp(-x^2 / (2 (m + x / 3))) by the Chernoff bound, here half of the error.
+    """
+    log = math.log(2 / error)
+    reach = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * log)
+    ticks = np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(mean / ticks[1:]))])
+    weights = np.exp(logs - logs.max())
+    return int(ticks[0]), weights / weights.sum()
+
+
+def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
+    """Give the mean time from the start of a chain until it is first in one of some states [s].
+
+    With T the rates among the other states, the mean times m from each of them follow from ``-T m = 1``. Rates may be
+    complex (see `MarkovChain`).
+
+    Parameters
+    ----------
+    chain : the chain; it starts at `chain.start`
+    ends : numbers of the states to end in
+
+    Raises
+    ------
+    ModelError : an end is not a state
+    NoAnswerError : from some state no end can be reached
+
+    Source: Kemeny and Snell, Finite Markov Chains, Van Nostrand 1960, ch. 3.
+
+    >>> def up(rows):
+    ...     yield np.arange(len(rows)), np.minimum(rows + 1, 3), np.full(len(rows), 2.0), 0
+    >>> mean_time_until(explore_rows(np.zeros((1, 1), dtype=np.int16), up), [3])
+    1.5
+    """
+    generator = chain.generator()
+    final = np.unique(np.asarray(ends, dtype=np.int64))
+    if not len(final) or final[0] < 0 or final[-1] >= chain.size:
+        raise ModelError(f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}")
+    _check_reachable(chain, generator, final)
+    inside = np.delete(np.arange(chain.size), final)
+    if not len(inside):
+        return 0.0
+    factors = splu(csc_array(-generator[inside][:, inside]))
+    return (chain.start[inside] @ factors.solve(np.ones(len(inside), dtype=generator.dtype))).item()
+
+
+def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:
+    """Walk backwards from the ends, put together as one state more."""
+    moves = generator.tocoo()
+    size = chain.size
+    sources = np.concatenate([moves.col, np.full(len(final), size)])
+    targets = np.concatenate([moves.row, final])
+    back = csr_array((np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1))
+    reached = breadth_first_order(back, size, return_predecessors=False)
+    if len(reached) < size + 1:
+        lost = int(np.setdiff1d(np.arange(size), reached)[0])
+        raise NoAnswerError(f"from state {chain.states[lost]} no end can be reached, so the mean time is infinite")

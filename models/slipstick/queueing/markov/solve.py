@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,33 +14,16 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
-from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size
-from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import open_load
-from slipstick.queueing.network import NetworkArrays, SolutionWithLosses
-from slipstick.vocabulary import DISCIPLINES
+from slipstick.queueing.network import MarkovSolution, NetworkArrays
+from slipstick.vocabulary import AFTER_SERVICE, DISCIPLINES
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, unless told otherwise."""
 ROUNDING = 1e-15
 """Levels less probable than this show rounding, not the network."""
-
-
-@dataclass(frozen=True, eq=False)
-class MarkovSolution(SolutionWithLosses):
-    """A solution with the size and truncation of its chain.
-
-    Parameters
-    ----------
-    states : how many states the chain has (P,)
-    truncation : customers of open classes in all at which the chain was truncated, 0 if it was not (P,)
-    beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
-    """
-
-    states: tuple[int, ...] = ()
-    truncation: tuple[int, ...] = ()
-    beyond: tuple[float, ...] = ()
 
 
 def markov_chain(
@@ -75,7 +59,10 @@ def solve_markov_chain(
       (repetitive service, random destination);
     - ``before-service``: its service at the station before stops until there is a place (it has one destination).
 
-    An arrival from outside at a full station is lost in any case. A server that is stopped counts as busy.
+    - ``after-service``: it stays at its server, which does nothing, until there is a place; the first of those who wait
+      so comes first, which may release others. For one class at exponential single servers, without think time.
+
+    An arrival from outside at a full station is lost in any case. A server that is stopped before service counts as busy.
     Service times of an scv other than 1 are made of phases with that mean and scv (`slipstick.service_times`).
     Open classes without capacities make the chain infinite. It is truncated where at most a part `error` of their
     mean number lies beyond, if the probability goes on falling geometrically as it does at the truncation.
@@ -94,7 +81,7 @@ def solve_markov_chain(
     NoAnswerError : there are too many states, or open classes bring more work than can be done
 
     Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994; kinds of blocking: Onvural,
-    ACM Computing Surveys 22(2), 1990, 83-121.
+    ACM Computing Surveys 22(2), 1990, 83-121; Perros, Queueing Networks with Blocking, Oxford 1994, ch. 1.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])).loss.ravel()
@@ -139,7 +126,7 @@ def _explored(point: NetworkPoint, truncation: int | None, limit: int) -> tuple[
     if least >= limit:
         refuse_size(limit, f"at least {least:,}, for as many customers")
     space = build_state_space(point, truncation)
-    chain = space.chain(limit, lambda: size_in_words(space, point.population()))
+    chain = space.chain(limit, lambda: size_in_words(point, truncation, limit))
     if not space.orders_vary(chain):
         raise NoAnswerError(
             "customers keep the order in which they start, and the long run depends on it; give the classes a think time "
@@ -242,10 +229,10 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
 
 def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
     """Add weights up by number, leaving out -1."""
-    size_in_words = numbers >= 0
-    found: Array = np.bincount(numbers[size_in_words], weights=weights.real[size_in_words], minlength=least)
+    known = numbers >= 0
+    found: Array = np.bincount(numbers[known], weights=weights.real[known], minlength=least)
     if np.iscomplexobj(weights):
-        found = found + 1j * np.bincount(numbers[size_in_words], weights=weights.imag[size_in_words], minlength=least)
+        found = found + 1j * np.bincount(numbers[known], weights=weights.imag[known], minlength=least)
     return found
 
 
@@ -254,7 +241,7 @@ def _throughput(point: NetworkPoint, ended: Array) -> Array:
     network = point.network
     answer = np.zeros(len(ended), dtype=np.result_type(ended, network.visits, network.think, network.arrivals))
     for r, visits in enumerate(network.visits[0]):
-        stations = np.flatnonzero((visits.real > 0) & point.visited()[r])
+        stations = np.flatnonzero((visits.real > 0) & point.visited()[r, :-1])
         if len(stations):
             answer[r] = ended[r, stations[0]] / visits[stations[0]]
         elif not network.closed[r]:
@@ -269,7 +256,7 @@ def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Arra
     state = space.stations[k]
     if network.delays[k]:
         return np.asarray(pi @ state.present(rows))
-    work = pi @ state.work(rows)
+    work = (pi * space.serving(states, k)) @ state.work(rows)
     if network.rates[k] is None:
         return np.asarray(work / network.servers[k])
     total = work.sum()
@@ -282,9 +269,8 @@ def _together(network: NetworkArrays, points: Sequence[MarkovSolution], ordered:
     joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in points]) for name in arrays}
     levels = []
     for chances in zip(*(each.probability for each in points), strict=True):
-        known = [each for each in chances if each is not None]
-        longest = max(each.shape[1] for each in known)
-        levels.append(np.concatenate([np.pad(each, ((0, 0), (0, longest - each.shape[1]))) for each in known]))
+        known = [each[0] for each in chances if each is not None]
+        levels.append(np.array(list(zip_longest(*known, fillvalue=0.0))).T)
     for name in ("states", "truncation", "beyond"):
         joined[name] = tuple(value for each in points for value in getattr(each, name))
     found = replace(points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all()))
@@ -300,6 +286,8 @@ def _notes(network: NetworkArrays, found: MarkovSolution, ordered: bool) -> tupl
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append("stations are visited in the order written, repeated visits one after the other")
+    if AFTER_SERVICE in network.blocking:
+        notes.append("a server that is held up after a service does not count as busy")
     if (network.scv != 1).any():
         notes.append("times of an scv other than 1 are phases of the same mean and scv")
     return tuple(notes)

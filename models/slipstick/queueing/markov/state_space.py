@@ -4,6 +4,9 @@ A station has one representation for each kind of discipline. Each knows its own
 serves all customers present or those of the first ranks. `RankedQueue` counts waiting customers by class apart from
 those in service. `SampledClassQueue` draws the class of a waiting customer when its service begins. `OrderedQueue`
 keeps the order of the customers.
+
+With blocking after service there are two more columns for each station: which station its customer waits for, by
+number from 1, and how many others that one takes before.
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
 from slipstick.service_times import PhaseType
-from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, Discipline
+from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, DISCIPLINES, LOSS, RANDOM, REVERSE, Discipline
 
 Destination = tuple[int, int, complex]
 """Class, station and probability of a destination."""
@@ -31,6 +34,7 @@ class StateSpace:
     Parameters
     ----------
     stations : one for each station of the network, and a last one for thinking
+    names : of the network's stations
     destinations : for each class and station, where a customer goes after service; the rest of 1 leaves the network
     arrivals : for each open class its rate [1/s] and where it enters
     restart : for each closed class, where a lost customer begins its next cycle
@@ -43,6 +47,7 @@ class StateSpace:
     """
 
     stations: Sequence[StationState]
+    names: Sequence[str]
     destinations: Mapping[tuple[int, int], Sequence[Destination]]
     arrivals: Mapping[int, tuple[complex, Sequence[Destination]]]
     restart: Mapping[int, Sequence[Destination]]
@@ -123,6 +128,9 @@ class StateSpace:
         yield from self._arrivals(rows)
         for at, station in enumerate(self.stations):
             for here, after, rate, kind in station.serve(rows[:, self.columns(at)]):
+                if self.blocks_servers:
+                    free = np.flatnonzero(self.serving(rows[here], at))
+                    here, after, rate = here[free], after[free], rate[free]
                 base = self._replaced(rows[here], at, after)
                 if kind < 0:
                     yield here, base, rate, -1
@@ -138,7 +146,7 @@ class StateSpace:
         for kind, (often, places) in self.arrivals.items():
             for _, to, probability in places:
                 rates = np.full(len(here), often * probability)
-                yield from self._sent(rows, here, rows[here], rates, (kind, to), -1, "loss")
+                yield from self._sent(rows, here, rows[here], rates, (kind, to), -1)
 
     def _departures(
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, kind: int, at: int
@@ -146,9 +154,9 @@ class StateSpace:
         event = self.finished(kind, at)
         rest = 1.0 - sum(probability for _, _, probability in self.destinations[kind, at])
         for target, to, probability in self.destinations[kind, at]:
-            yield from self._sent(rows, here, base, rate * probability, (target, to), event, self.blocking[to])
+            yield from self._sent(rows, here, base, rate * probability, (target, to), event, at)
         if abs(rest) > 1e-12:
-            yield here, base, rate * rest, event
+            yield here, self._released(base, at), rate * rest, event
 
     def _sent(
         self,
@@ -158,26 +166,86 @@ class StateSpace:
         rate: Array,
         target: tuple[int, int],
         event: int,
-        blocking: str,
+        source: int | None = None,
     ) -> Iterator[Transitions]:
-        """Send customers to a station; `base` are the states without them, `rows[here]` those before they moved."""
+        """Send customers to a station; `base` are the states without them, `rows[here]` those before they moved.
+
+        Without a source they come from outside or begin anew, and are lost where the station is full.
+        """
         kind, to = target
         full = self._full(base, to)
-        free = np.flatnonzero(~full)
+        free, turned = np.flatnonzero(~full), np.flatnonzero(full)
         if len(free):
             for some, after, probability in self.stations[to].enter(base[free][:, self.columns(to)], kind):
                 at = free[some]
-                yield here[at], self._replaced(base[at], to, after), rate[at] * probability, event
-        turned = np.flatnonzero(full)
-        if len(turned) and blocking == "loss":
+                moved = self._replaced(base[at], to, after)
+                if source not in (None, to):
+                    moved = self._released(moved, source)
+                yield here[at], moved, rate[at] * probability, event
+        blocking = LOSS if source is None else self.blocking[to]
+        if len(turned) and source is not None and blocking == AFTER_SERVICE:
+            yield here[turned], self._held(rows[here[turned]], source, to), rate[turned], event
+        elif len(turned) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is counted once.
             yield here[turned], rows[here[turned]], rate[turned], self.lost(kind, to)
             if self.opened[kind]:
                 yield here[turned], base[turned], rate[turned], event
             else:
                 for anew, other, part in self.restart[kind]:
-                    share = rate[turned] * part
-                    yield from self._sent(rows, here[turned], base[turned], share, (anew, other), event, "loss")
+                    yield from self._sent(rows, here[turned], base[turned], rate[turned] * part, (anew, other), event)
+
+    @property
+    def blocks_servers(self) -> bool:
+        """Whether a customer that finds the next station full keeps its server."""
+        return AFTER_SERVICE in self.blocking
+
+    def serving(self, rows: Rows, station: int) -> NDArray[np.bool_]:
+        """Tell in which states no customer with its service ended keeps the server of a station [rows]."""
+        if not self.blocks_servers or station >= len(self.names):
+            return np.ones(len(rows), dtype=bool)
+        free: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
+        return free
+
+    def _held(self, rows: Rows, station: int, to: int) -> Rows:
+        """Let a customer keep its server until another station has a place for it."""
+        first, count = self.columns(-1).stop, len(self.names)
+        waits = rows[:, first : first + count]
+        there = np.full(len(rows), to)
+        while (before := waits[np.arange(len(rows)), there]).any():
+            there = np.where(before > 0, before - 1, there)
+            if (there == station).any():
+                raise NoAnswerError(
+                    f"stations can block each other in a deadlock: {self.names[station]} waits for {self.names[to]}, which "
+                    "waits for it; let a capacity on each way round be larger than the population can fill"
+                )
+        after = rows.copy()
+        after[:, first + station] = to + 1
+        after[:, first + count + station] = (waits == to + 1).sum(axis=1)
+        return after
+
+    def _released(self, rows: Rows, station: int) -> Rows:
+        """Fill a free place with the first customer that waits for it, then the place that this one leaves, and so on.
+
+        All customers are of one class in one phase, so that each station has one column for them.
+        """
+        if not self.blocks_servers:
+            return rows
+        rows, last, count = rows.copy(), self.columns(-1).stop, len(self.names)
+        column = np.array([self.columns(k).start for k in range(count)])
+        active, free = np.arange(len(rows)), np.full(len(rows), station)
+        while True:
+            waits, order = np.split(rows[active, last:], [count], axis=1)
+            queue = waits == free[:, None] + 1
+            first = queue & (order == 0)
+            some = np.flatnonzero(first.any(axis=1))
+            if not len(some):
+                return rows
+            active, free, come = active[some], free[some], first[some].argmax(axis=1)
+            rows[active, column[free]] += 1
+            rows[active, column[come]] -= 1
+            rows[active, last + count :] -= queue[some] & ~first[some]
+            rows[active, last + come] = 0
+            free = come
 
     def _replaced(self, rows: Rows, station: int, columns: Rows) -> Rows:
         """Replace the columns of one station."""
