@@ -134,7 +134,7 @@ def with_checks(law: Law) -> Callable[..., Any]:
 
 def points(law: Law, count: int) -> dict[str, Any]:
     """Vary every symbol that may vary by up to a tenth, within the law's conditions."""
-    given: dict[str, Any] = {name: float(value) for name, value in law.checks[-1].given.items()}
+    given: dict[str, Any] = {name: float(value) for name, value in law.given(law.checks[-1]).items()}
     random = np.random.default_rng(1)
     for each in law.symbols:
         for low, high in ((1.0, 1.1), (0.9, 1.0)):

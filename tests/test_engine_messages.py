@@ -440,7 +440,7 @@ class Strange(Activity):
 def law_that_gives(dimension: Dimension) -> Law:
     time = Symbol("t", TIME, "a time", "t")
     gives = Symbol("y", dimension, "something", "y")
-    return Law("made", "Made up", gives, (time,), lambda t: t, "nobody", (Check({"t": 1.0}, 1.0, 0.0, "nobody"),))
+    return Law("made", "Made up", gives, lambda t=time: t, "nobody", (Check((1.0,), 1.0, 0.0, "nobody"),))
 
 
 @pytest.mark.parametrize("case", ALL_CASES, ids=[each.text[:70] for each in ALL_CASES])

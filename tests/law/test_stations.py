@@ -264,7 +264,7 @@ def test_a_load_of_zero_waits_for_nothing() -> None:
 @pytest.mark.parametrize("load", [1.0, 1.0 + 1e-12, 1.5, 1e6])
 def test_saturation_is_refused_by_name(name: str, load: float) -> None:
     found = LAWS[name]
-    row = dict(found.checks[0].given)
+    row = dict(found.given(found.checks[0]))
     rate = "low_arrivals" if "low_arrivals" in row else "arrivals"
     service = row[rate.replace("arrivals", "service")]
     busy = row.get("high_arrivals", 0.0) * row.get("high_service", 0.0)

@@ -81,7 +81,7 @@ class CollectiveAlgorithm:
             holds=" and ".join(["ranks >= 1", "ranks == floor(ranks)", *(f"{each.name} >= 0" for each in symbols[1:])]),
             source=MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
-            checks=(Check({each.name: _GIVEN[each.name] for each in symbols}, self.check, 1e-12, HAND),),
+            checks=(Check(tuple(_GIVEN[each.name] for each in symbols), self.check, 1e-12, HAND),),
         )
 
 

@@ -48,14 +48,15 @@ MM1K_BLOCKING = Law(
     name="mm1k-blocking",
     title="Share of arrivals lost at a single server of finite capacity",
     gives=_BLOCKING,
-    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, service, arrivals: 1 / geometric_sum(1 / (arrivals * service), capacity + 1),
+    equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        1 / geometric_sum(1 / (arrivals * service), capacity + 1)
+    ),
     holds=_LIMITED,
     source=KLEINROCK,
     checks=(
-        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
-        Check({"capacity": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: five states alike"),
-        Check({"capacity": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 - 1/5"),
+        Check((2, 2e-3, 125.0), 0.0476, 5e-5, _GATEWAY),
+        Check((4, 1.0, 1.0), 0.2, 1e-16, f"{HAND}: five states alike"),
+        Check((1000, 5.0, 1.0), 0.8, 1e-15, f"{HAND}: 1 - 1/5"),
     ),
 )
 
@@ -63,13 +64,14 @@ MM1K_THROUGHPUT = Law(
     name="mm1k-throughput",
     title="Customers served by a single server of finite capacity",
     gives=THROUGHPUT,
-    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, service, arrivals: _busy(arrivals * service, capacity) / service,
+    equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        _busy(arrivals * service, capacity) / service
+    ),
     holds=_LIMITED,
     source=KLEINROCK,
     checks=(
-        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
-        Check({"capacity": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{HAND}: never idle"),
+        Check((2, 2e-3, 125.0), 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
+        Check((1000, 5.0, 1.0), 0.2, 1e-15, f"{HAND}: never idle"),
     ),
 )
 
@@ -77,13 +79,14 @@ MM1K_NUMBER = Law(
     name="mm1k-number",
     title="Customers at a single server of finite capacity",
     gives=NUMBER,
-    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, service, arrivals: geometric_mean(arrivals * service, capacity),
+    equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: geometric_mean(
+        arrivals * service, capacity
+    ),
     holds=_LIMITED,
     source=KLEINROCK,
     checks=(
-        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
-        Check({"capacity": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{HAND}: all states alike"),
+        Check((2, 2e-3, 125.0), 0.286, 5e-4, _GATEWAY),
+        Check((1000, 1.0, 1.0), 500.0, 0.0, f"{HAND}: all states alike"),
     ),
 )
 
@@ -91,8 +94,7 @@ MM1K_NUMBER_PROBABILITY = Law(
     name="mm1k-number-probability",
     title="Probability of n customers at a single server of finite capacity",
     gives=PROBABILITY,
-    symbols=(PRESENT, _CAPACITY, SERVICE, ALL_ARRIVALS),
-    equation=lambda count, capacity, service, arrivals: (
+    equation=lambda count=PRESENT, capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
         1
         / (
             geometric_sum(arrivals * service, capacity - count + 1)
@@ -102,23 +104,19 @@ MM1K_NUMBER_PROBABILITY = Law(
     ),
     holds=f"count >= 0 and count <= capacity and count == floor(count) and {_LIMITED}",
     source=KLEINROCK,
-    checks=(
-        Check({"count": 0, "capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
-        Check({"count": 1, "capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
-    ),
+    checks=(Check((0, 2, 2e-3, 125.0), 0.762, 5e-4, _GATEWAY), Check((1, 2, 2e-3, 125.0), 0.191, 6e-4, _GATEWAY)),
 )
 
 MM1K_RESPONSE_TIME = Law(
     name="mm1k-response-time",
     title="Response time of a single server of finite capacity",
     gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
-    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, service, arrivals: (
+    equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service * geometric_mean(arrivals * service, capacity) / _busy(arrivals * service, capacity)
     ),
     holds=_LIMITED,
     source=KLEINROCK,
-    checks=(Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
+    checks=(Check((2, 2e-3, 125.0), 2.40e-3, 5e-6, _GATEWAY),),
 )
 
 
@@ -140,14 +138,15 @@ MMCK_BLOCKING = Law(
     name="mmck-blocking",
     title="Share of arrivals lost at several servers of finite capacity",
     gives=_BLOCKING,
-    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, servers, service, arrivals: _full(capacity, servers, arrivals * service),
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _full(
+        capacity, servers, arrivals * service
+    ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
     checks=(
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
-        Check({"capacity": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
+        Check((3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check((3, 2, 1.0, 2.0), 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
+        Check((2, 2, 1.0, 2.0), 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
     ),
 )
 
@@ -155,15 +154,14 @@ MMCK_WAITING_NUMBER = Law(
     name="mmck-waiting-number",
     title="Customers waiting at several servers of finite capacity",
     gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
-    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, servers, service, arrivals: _queued(capacity, servers, arrivals * service),
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _queued(
+        capacity, servers, arrivals * service
+    ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
     checks=(
-        Check(
-            {"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: one, in state 3"
-        ),
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
+        Check((3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: one, in state 3"),
+        Check((3, 2, 1.0, 2.0), 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
     ),
 )
 
@@ -171,16 +169,15 @@ MMCK_WAITING_TIME = Law(
     name="mmck-waiting-time",
     title="Waiting time at several servers of finite capacity",
     gives=Symbol("wait", TIME, "mean time from arrival to the start of service, of customers that are not lost", "W"),
-    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, servers, service, arrivals: (
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         _queued(capacity, servers, arrivals * service) / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
     checks=(
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
+        Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
+        Check((3, 2, 1.0, 2.0), 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
     ),
 )
 
@@ -188,23 +185,20 @@ MMCK_THROUGHPUT = Law(
     name="mmck-throughput",
     title="Customers served by several servers of finite capacity",
     gives=THROUGHPUT,
-    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, servers, service, arrivals: arrivals * (1 - _full(capacity, servers, arrivals * service)),
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        arrivals * (1 - _full(capacity, servers, arrivals * service))
+    ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
-    checks=(
-        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, HAND),
-        Check({"capacity": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
-    ),
+    checks=(Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND), Check((2, 2, 1.0, 2.0), 1.2, 1e-15, f"{HAND}: 2 x 3/5")),
 )
 
 MMCK_RESPONSE_TIME = Law(
     name="mmck-response-time",
     title="Response time of several servers of finite capacity",
     gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
-    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda capacity, servers, service, arrivals: (
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service
         + _queued(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
@@ -212,7 +206,7 @@ MMCK_RESPONSE_TIME = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
-    checks=(Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
+    checks=(Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
 )
 
 
@@ -229,30 +223,16 @@ MMCK_NUMBER_PROBABILITY = Law(
     name="mmck-number-probability",
     title="Probability of n customers at several servers of finite capacity",
     gives=PROBABILITY,
-    symbols=(PRESENT, _CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda count, capacity, servers, service, arrivals: _states(count, capacity, servers, arrivals * service),
+    equation=lambda count=PRESENT, capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _states(
+        count, capacity, servers, arrivals * service
+    ),
     holds=f"count >= 0 and count <= capacity and count == floor(count) and {_ADMISSIBLE} and "
     "poisson(arrivals * service, servers) > 0",
     source=KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
     checks=(
-        Check(
-            {"count": 0, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            4 / 11,
-            1e-15,
-            f"{HAND}: 4, 4, 2, 1",
-        ),
-        Check(
-            {"count": 2, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            2 / 11,
-            1e-15,
-            f"{HAND}: 4, 4, 2, 1",
-        ),
-        Check(
-            {"count": 3, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            1 / 11,
-            1e-15,
-            f"{HAND}: 4, 4, 2, 1",
-        ),
+        Check((0, 3, 2, 1.0, 1.0), 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check((2, 3, 2, 1.0, 1.0), 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check((3, 3, 2, 1.0, 1.0), 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
     ),
 )

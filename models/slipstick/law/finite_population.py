@@ -25,15 +25,14 @@ ERLANG_B = Law(
     name="erlang-b",
     title="Share of arrivals lost at servers without a queue",
     gives=Symbol("blocking", COUNT, "share of the arrivals that find all servers busy", "B"),
-    symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda servers, service, arrivals: erlang_b(arrivals * service, servers),
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: erlang_b(arrivals * service, servers),
     holds="servers >= 0 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
     source="Erlang, Elektroteknikeren 13, 1917",
     note=_ANY,
     checks=(
-        Check({"servers": 10, "service": 1.0, "arrivals": 4.461}, 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
-        Check({"servers": 100, "service": 1.0, "arrivals": 84.1}, 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
-        Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: 1/2 of 1 + 1 + 1/2"),
+        Check((10, 1.0, 4.461), 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
+        Check((100, 1.0, 84.1), 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
+        Check((2, 1.0, 1.0), 0.2, 1e-16, f"{HAND}: 1/2 of 1 + 1 + 1/2"),
     ),
 )
 
@@ -41,14 +40,13 @@ ERLANG_B_CARRIED = Law(
     name="erlang-b-carried",
     title="Busy servers of a station without a queue",
     gives=Symbol("busy", COUNT, "mean number of busy servers", "Y"),
-    symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda servers, service, arrivals: (
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         arrivals * service * servers / (servers + arrivals * service * erlang_b(arrivals * service, servers - 1))
     ),
     holds="servers >= 1 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
     source="Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses no digits",
     note=_ANY,
-    checks=(Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
+    checks=(Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
 )
 
 
@@ -56,26 +54,26 @@ ENGSET_TIME_CONGESTION = Law(
     name="engset-time-congestion",
     title="Share of time with all servers busy, finite population, no queue",
     gives=Symbol("congestion", COUNT, "share of time", "E"),
-    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
-    equation=lambda sources, servers, think, service: engset(service / think, servers, sources),
+    equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: engset(
+        service / think, servers, sources
+    ),
     holds=f"sources >= servers and {_SERVED}",
     source="Engset, Elektrotechnische Zeitschrift 31, 1918",
     note=_ANY,
-    checks=(
-        Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 3 / 7, 1e-15, f"{HAND}: 3 of 1 + 3 + 3"),
-    ),
+    checks=(Check((3, 2, 1.0, 1.0), 3 / 7, 1e-15, f"{HAND}: 3 of 1 + 3 + 3"),),
 )
 
 ENGSET_CALL_CONGESTION = Law(
     name="engset-call-congestion",
     title="Share of requests lost, finite population, no queue",
     gives=Symbol("blocking", COUNT, "share of the requests that find all servers busy", "B"),
-    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
-    equation=lambda sources, servers, think, service: engset(service / think, servers, sources - 1),
+    equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: engset(
+        service / think, servers, sources - 1
+    ),
     holds=f"sources > servers and {_SERVED}",
     source="Engset, Elektrotechnische Zeitschrift 31, 1918: an arrival sees the system with one customer fewer",
     note=_ANY,
-    checks=(Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
+    checks=(Check((3, 2, 1.0, 1.0), 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
 )
 
 
@@ -83,8 +81,7 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     name="machine-repairman-throughput",
     title="Throughput of one server with a finite population",
     gives=THROUGHPUT,
-    symbols=(_SOURCES, _THINK, SERVICE),
-    equation=lambda sources, think, service: (
+    equation=lambda sources=_SOURCES, think=_THINK, service=SERVICE: (
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
     holds=_REPAIRED,
@@ -92,8 +89,8 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     "of think / service",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
-        Check({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{HAND}: no one to wait for"),
-        Check({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
+        Check((1, 9.0, 1.0), 0.1, 1e-16, f"{HAND}: no one to wait for"),
+        Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
     ),
 )
 
@@ -101,14 +98,15 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     name="machine-repairman-response-time",
     title="Response time of one server with a finite population",
     gives=Symbol("response", TIME, "mean time from request to completion", "R"),
-    symbols=(_SOURCES, _THINK, SERVICE),
-    equation=lambda sources, think, service: service * sources - think * (1 - erlang_b(think / service, sources - 1)),
+    equation=lambda sources=_SOURCES, think=_THINK, service=SERVICE: (
+        service * sources - think * (1 - erlang_b(think / service, sources - 1))
+    ),
     holds=_REPAIRED,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
-        Check({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{HAND}: no one to wait for"),
-        Check({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
+        Check((1, 9.0, 1.0), 1.0, 0.0, f"{HAND}: no one to wait for"),
+        Check((2, 1.0, 1.0), 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
     ),
 )
 
@@ -117,8 +115,7 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     name="machine-repairman-number-probability",
     title="Probability of n customers at one server with a finite population",
     gives=PROBABILITY,
-    symbols=(PRESENT, _SOURCES, _THINK, SERVICE),
-    equation=lambda count, sources, think, service: (
+    equation=lambda count=PRESENT, sources=_SOURCES, think=_THINK, service=SERVICE: (
         erlang_b(think / service, sources)
         * poisson(think / service, sources - count)
         / poisson(think / service, sources)
@@ -128,8 +125,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think are distributed as Erlang's busy servers",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
-        Check({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
-        Check({"count": 2, "sources": 2, "think": 1.0, "service": 1.0}, 0.4, 1e-15, f"{HAND}: weights 1, 2, 2"),
+        Check((0, 2, 1.0, 1.0), 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
+        Check((2, 2, 1.0, 1.0), 0.4, 1e-15, f"{HAND}: weights 1, 2, 2"),
     ),
 )
 
@@ -146,16 +143,15 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     name="machine-repairman-several-throughput",
     title="Throughput of several servers with a finite population",
     gives=THROUGHPUT,
-    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
-    equation=lambda sources, servers, think, service: (
+    equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: (
         (sources - _in_repair(sources, servers, think, service)) / (think + service)
     ),
     holds=f"sources >= servers and sources <= 10000000 and {_SERVED}",
     source=f"{KLEINROCK}, machines under repair; in the two loss formulas",
     checks=(
-        Check({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{HAND}: no waiting"),
+        Check((2, 2, 9.0, 1.0), 0.2, 1e-16, f"{HAND}: no waiting"),
         Check(
-            {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0},
+            (3, 2, 1.0, 1.0),
             24 / 17,
             1e-15,
             f"{HAND}: weights 1, 3, 3, 1.5; one waits for 3/17 of the time, (3 - 3/17) / 2",

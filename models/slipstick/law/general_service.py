@@ -52,14 +52,13 @@ MG1_WAITING_TIME = Law(
     name="mg1-waiting-time",
     title="Waiting time at a single server with general service times",
     gives=WAIT,
-    symbols=(SCV, SERVICE, ARRIVALS),
-    equation=_pollaczek,
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: _pollaczek(scv, service, arrivals),
     holds=_SINGLE,
     source=_POLLACZEK,
     note="exact for every order of service that does not depend on service times",
     checks=(
-        Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{HAND}: as M/M/1"),
-        Check({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{HAND}: twice that"),
+        Check((1.0, 0.2, 4.0), 0.8, 1e-15, f"{HAND}: as M/M/1"),
+        Check((3.0, 0.2, 4.0), 1.6, 1e-15, f"{HAND}: twice that"),
     ),
 )
 
@@ -67,33 +66,32 @@ MG1_RESPONSE_TIME = Law(
     name="mg1-response-time",
     title="Response time of a single server with general service times",
     gives=RESPONSE,
-    symbols=(SCV, SERVICE, ARRIVALS),
-    equation=lambda scv, service, arrivals: service + _pollaczek(scv, service, arrivals),
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: service + _pollaczek(scv, service, arrivals),
     holds=_SINGLE,
     source=_POLLACZEK,
-    checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
+    checks=(Check((0.0, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
 )
 
 MG1_NUMBER = Law(
     name="mg1-number",
     title="Customers at a single server with general service times",
     gives=NUMBER,
-    symbols=(SCV, SERVICE, ARRIVALS),
-    equation=lambda scv, service, arrivals: arrivals * (service + _pollaczek(scv, service, arrivals)),
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
+        arrivals * (service + _pollaczek(scv, service, arrivals))
+    ),
     holds=_SINGLE,
     source=_POLLACZEK,
-    checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{HAND}: 4 x 0.6"),),
+    checks=(Check((0.0, 0.2, 4.0), 2.4, 1e-15, f"{HAND}: 4 x 0.6"),),
 )
 
 MD1_WAITING_TIME = Law(
     name="md1-waiting-time",
     title="Waiting time at a single server with constant service",
     gives=WAIT,
-    symbols=(SERVICE, ARRIVALS),
-    equation=lambda service, arrivals: arrivals * service * service / (2 * (1 - arrivals * service)),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service * service / (2 * (1 - arrivals * service)),
     holds="service >= 0 and arrivals >= 0 and arrivals * service < 1",
     source=_POLLACZEK,
-    checks=(Check({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{HAND}: half of M/M/1"),),
+    checks=(Check((0.2, 4.0), 0.4, 1e-15, f"{HAND}: half of M/M/1"),),
 )
 
 
@@ -101,34 +99,28 @@ MD1_NUMBER_PROBABILITY = Law(
     name="md1-number-probability",
     title="Probability of n customers at a single server with constant service",
     gives=PROBABILITY,
-    symbols=(PRESENT, SERVICE, ARRIVALS),
-    equation=lambda count, service, arrivals: md1_number(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: md1_number(arrivals * service, count),
     holds=f"count >= 0 and count == floor(count) and count <= 1000 and {_CONSTANT}",
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
     checks=(
-        Check({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{HAND}: 1 - 1/2"),
-        Check({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{HAND}: (exp(1/2) - 1) / 2"),
-        Check({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{HAND}: (e - 1.5 exp(1/2)) / 2"),
+        Check((0, 0.2, 2.5), 0.5, 0.0, f"{HAND}: 1 - 1/2"),
+        Check((1, 0.2, 2.5), 0.32436, 5e-6, f"{HAND}: (exp(1/2) - 1) / 2"),
+        Check((2, 0.2, 2.5), 0.12260, 5e-6, f"{HAND}: (e - 1.5 exp(1/2)) / 2"),
     ),
 )
 
+_LIMIT = Symbol("limit", TIME, "a response time, the service itself or longer", "t")
 MD1_RESPONSE_TAIL = Law(
     name="md1-response-tail",
     title="Share of customers whose response time exceeds a limit, constant service",
     gives=LATE,
-    symbols=(Symbol("limit", TIME, "a response time, the service itself or longer", "t"), SERVICE, ARRIVALS),
-    equation=lambda limit, service, arrivals: md1_late(arrivals * service, limit / service - 1),
+    equation=lambda limit=_LIMIT, service=SERVICE, arrivals=ARRIVALS: md1_late(arrivals * service, limit / service - 1),
     holds=f"limit >= service and limit <= 1000 * service and {_CONSTANT}",
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
     note="first come, first served; to 14 decimal places",
     checks=(
-        Check(
-            {"limit": 0.2, "service": 0.2, "arrivals": 2.5},
-            0.5,
-            1e-15,
-            f"{HAND}: an arrival that finds a customer present",
-        ),
-        Check({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
+        Check((0.2, 0.2, 2.5), 0.5, 1e-15, f"{HAND}: an arrival that finds a customer present"),
+        Check((0.3, 0.2, 2.5), 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
     ),
 )
 
@@ -149,8 +141,7 @@ GG1_KINGMAN = Law(
     name="gg1-kingman",
     title="Waiting time at a single server with general arrivals and service, Kingman's approximation",
     gives=WAIT,
-    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
-    equation=lambda arrivals_scv, scv, service, arrivals: (
+    equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         arrivals * service * service * (arrivals_scv + scv) / (2 * (1 - arrivals * service))
     ),
     holds=_RENEWAL,
@@ -158,33 +149,27 @@ GG1_KINGMAN = Law(
     note="exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33% at 0.7, "
     "96% at 0.5, worst for constant times between arrivals",
     exact=False,
-    checks=(
-        Check({"arrivals_scv": 0.5, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{HAND}: half M/M/1"),
-    ),
+    checks=(Check((0.5, 0.5, 0.2, 4.0), 0.4, 1e-15, f"{HAND}: half M/M/1"),),
 )
 
 GG1_BOUND = Law(
     name="gg1-bound",
     title="Upper bound on the waiting time at a single server",
     gives=WAIT,
-    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
-    equation=lambda arrivals_scv, scv, service, arrivals: (
+    equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         (arrivals_scv / arrivals + arrivals * service * service * scv) / (2 * (1 - arrivals * service))
     ),
     holds=f"arrivals > 0 and {_RENEWAL}",
     source="Kingman, Biometrika 49(3-4), 1962",
     note="a bound, near in heavy traffic only",
-    checks=(
-        Check({"arrivals_scv": 1.0, "scv": 1.0, "service": 0.2, "arrivals": 4.0}, 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),
-    ),
+    checks=(Check((1.0, 1.0, 0.2, 4.0), 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),),
 )
 
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
     name="gg1-kraemer-langenbach-belz",
     title="Waiting time at a single server with general arrivals and service, Kraemer and Langenbach-Belz",
     gives=WAIT,
-    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
-    equation=lambda arrivals_scv, scv, service, arrivals: (
+    equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         arrivals
         * service
         * service
@@ -198,10 +183,8 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     "15% at 0.3 for scv up to 4",
     exact=False,
     checks=(
-        Check({"arrivals_scv": 1.0, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{HAND}: as M/G/1"),
-        Check(
-            {"arrivals_scv": 0.0, "scv": 1.0, "service": 0.5, "arrivals": 1.0}, 0.12835, 5e-6, f"{HAND}: exp(-2/3)/4"
-        ),
+        Check((1.0, 0.5, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: as M/G/1"),
+        Check((0.0, 1.0, 0.5, 1.0), 0.12835, 5e-6, f"{HAND}: exp(-2/3)/4"),
     ),
 )
 
@@ -210,8 +193,7 @@ GGC_ALLEN_CUNNEEN = Law(
     name="ggc-allen-cunneen",
     title="Waiting time at several servers with general arrivals and service, Allen and Cunneen",
     gives=WAIT,
-    symbols=(_ARRIVALS_SCV, SCV, SERVERS, SERVICE, ARRIVALS),
-    equation=lambda arrivals_scv, scv, servers, service, arrivals: (
+    equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         all_busy(servers, arrivals * service) * service * (arrivals_scv + scv) / (2 * (servers - arrivals * service))
     ),
     holds=_MANY,
@@ -220,14 +202,9 @@ GGC_ALLEN_CUNNEEN = Law(
     "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
     exact=False,
     checks=(
+        Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),
         Check(
-            {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            1 / 3,
-            1e-15,
-            f"{HAND}: as M/M/2",
-        ),
-        Check(
-            {"arrivals_scv": 1.0, "scv": 0.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
+            (1.0, 0.0, 2, 1.0, 1.0),
             1 / 6,
             1e-15,
             f"{HAND}: half of M/M/2; M/D/2 is 0.1767 (Tijms, Stochastic Models, Wiley 1994)",
@@ -239,8 +216,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
     name="ggc-kraemer-langenbach-belz",
     title="Waiting time at several servers, Allen and Cunneen with the correction of Kraemer and Langenbach-Belz",
     gives=WAIT,
-    symbols=(_ARRIVALS_SCV, SCV, SERVERS, SERVICE, ARRIVALS),
-    equation=lambda arrivals_scv, scv, servers, service, arrivals: (
+    equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         all_busy(servers, arrivals * service)
         * service
         * (arrivals_scv + scv)
@@ -251,14 +227,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
     source=f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley 1998, chapter 6",
     note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
     exact=False,
-    checks=(
-        Check(
-            {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            1 / 3,
-            1e-15,
-            f"{HAND}: as M/M/2",
-        ),
-    ),
+    checks=(Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),),
 )
 
 
@@ -270,11 +239,10 @@ RESIDUAL_WORK = Law(
     name="residual-work",
     title="Mean residual service that an arrival finds of one class",
     gives=Symbol("residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"),
-    symbols=(SCV, SERVICE, ARRIVALS),
-    equation=lambda scv, service, arrivals: arrivals * service * service * (1 + scv) / 2,
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: arrivals * service * service * (1 + scv) / 2,
     holds=_SINGLE,
     source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
-    checks=(Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
+    checks=(Check((1.0, 0.2, 4.0), 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
 
 _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
@@ -287,29 +255,26 @@ PRIORITY_WAITING = Law(
     name="mg1-priority-waiting-time",
     title="Waiting time of one of several classes, priority without preemption",
     gives=WAIT,
-    symbols=(_ABOVE, _UP_TO, _RESIDUAL),
-    equation=lambda above, up_to, residual: residual / ((1 - above) * (1 - up_to)),
+    equation=lambda above=_ABOVE, up_to=_UP_TO, residual=_RESIDUAL: residual / ((1 - above) * (1 - up_to)),
     holds=f"{_RANKED} and residual >= 0",
     source=_COBHAM,
     note="a low class may be saturated while the classes above it are not: leave it out of the loads",
-    checks=(
-        Check({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, HAND),
-        Check({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, HAND),
-    ),
+    checks=(Check((0.0, 0.5, 0.5), 1.0, 0.0, HAND), Check((0.5, 0.75, 0.5), 4.0, 0.0, HAND)),
 )
 
 PREEMPTIVE_RESPONSE = Law(
     name="mg1-preemptive-response-time",
     title="Response time of one of several classes, preemptive-resume priority",
     gives=RESPONSE,
-    symbols=(_ABOVE, _UP_TO, SERVICE, _PREEMPTED),
-    equation=lambda above, up_to, service, residual: service / (1 - above) + residual / ((1 - above) * (1 - up_to)),
+    equation=lambda above=_ABOVE, up_to=_UP_TO, service=SERVICE, residual=_PREEMPTED: (
+        service / (1 - above) + residual / ((1 - above) * (1 - up_to))
+    ),
     holds=f"{_RANKED} and service >= 0 and residual >= 0",
     source=_KLEINROCK,
     note="interrupted service resumes where it stopped, at no cost",
     checks=(
-        Check({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{HAND}: 2 + 4"),
-        Check({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{HAND}: M/M/1"),
+        Check((0.5, 0.75, 1.0, 0.5), 6.0, 0.0, f"{HAND}: 2 + 4"),
+        Check((0.0, 0.8, 0.2, 0.16), 1.0, 1e-15, f"{HAND}: M/M/1"),
     ),
 )
 
@@ -348,14 +313,7 @@ def _low_responds(**given: Any) -> Any:
     return given["low_service"] / (1 - high) + found / ((1 - high) * (1 - both))
 
 
-_TWO = {
-    "high_scv": 1.0,
-    "high_service": 0.5,
-    "high_arrivals": 1.0,
-    "low_scv": 1.0,
-    "low_service": 1.0,
-    "low_arrivals": 0.25,
-}
+_TWO = (1.0, 0.5, 1.0, 1.0, 1.0, 0.25)
 
 PRIORITY_HIGH_WAITING = Law(
     name="mg1-priority-high-waiting-time",

@@ -25,14 +25,13 @@ BUS_SATURATION = Law(
     name="bus-saturation",
     title="Processors that saturate a bus",
     gives=Symbol("processors", COUNT, "with more processors, some have to wait", "N^*"),
-    symbols=(_THINK, _LATENCY, _OCCUPANCY),
-    equation=lambda think, latency, occupancy: (think + latency) / occupancy,
+    equation=lambda think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (think + latency) / occupancy,
     holds="think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note="an atomic bus is held for the whole latency, a split one for request and reply only",
     checks=(
-        Check({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{HAND}: held throughout"),
-        Check({"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{HAND}: held for half the latency"),
+        Check((9.0, 1.0, 1.0), 10.0, 0.0, f"{HAND}: held throughout"),
+        Check((9.0, 1.0, 0.5), 20.0, 0.0, f"{HAND}: held for half the latency"),
     ),
 )
 
@@ -40,50 +39,46 @@ BUS_THROUGHPUT_BOUND = Law(
     name="bus-throughput-bound",
     title="Bound on the throughput of a bus",
     gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
-    symbols=(_BUS_PROCESSORS, _THINK, _LATENCY, _OCCUPANCY),
-    equation=lambda processors, think, latency, occupancy: minimum(processors / (think + latency), 1 / occupancy),
+    equation=lambda processors=_BUS_PROCESSORS, think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: minimum(
+        processors / (think + latency), 1 / occupancy
+    ),
     holds="processors >= 0 and think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
-    checks=(
-        Check({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, HAND),
-        Check({"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{HAND}: saturated"),
-    ),
+    checks=(Check((5, 9.0, 1.0, 1.0), 0.5, 0.0, HAND), Check((50, 9.0, 1.0, 1.0), 1.0, 0.0, f"{HAND}: saturated")),
 )
 
+_ARBITRATION = Symbol("arbitration", TIME, "arbitration and address", "a")
+_BUS_HELD = Symbol("held", TIME, "memory time during which the bus is held; 0 on a split bus", "m")
+_SIZE = Symbol("size", BYTES, "bytes moved", "s")
+_PER_BYTE = Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g")
 BUS_TRANSACTION = Law(
     name="bus-transaction",
     title="Time for which a data transfer holds a bus",
     gives=_OCCUPANCY,
-    symbols=(
-        Symbol("arbitration", TIME, "arbitration and address", "a"),
-        Symbol("held", TIME, "memory time during which the bus is held; 0 on a split bus", "m"),
-        Symbol("size", BYTES, "bytes moved", "s"),
-        Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g"),
+    equation=lambda arbitration=_ARBITRATION, held=_BUS_HELD, size=_SIZE, per_byte=_PER_BYTE: (
+        arbitration + held + size * per_byte
     ),
-    equation=lambda arbitration, held, size, per_byte: arbitration + held + size * per_byte,
     holds="arbitration >= 0 and held >= 0 and size >= 0 and per_byte >= 0",
     source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
-    checks=(Check({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, HAND),),
+    checks=(Check((1e-7, 3e-7, 16, 1.25e-8), 6e-7, 1e-21, HAND),),
 )
 
+_MISS = Symbol("miss", COUNT, "misses per access", "q")
+_WRITTEN_BACK = Symbol("written_back", COUNT, "share of the misses that write back a modified block", "d")
+_SHARED_WRITE = Symbol("shared_write", COUNT, "hits per access that write to a block that other caches hold", "u")
+_ACCESSES = Symbol("accesses", RATE, "memory accesses of the processor", "a")
 SNOOPING_TRAFFIC = Law(
     name="snooping-traffic",
     title="Bus transactions of one processor under write-invalidate",
     gives=Symbol("transactions", RATE, "misses, write-backs and invalidations", "x"),
-    symbols=(
-        Symbol("miss", COUNT, "misses per access", "q"),
-        Symbol("written_back", COUNT, "share of the misses that write back a modified block", "d"),
-        Symbol("shared_write", COUNT, "hits per access that write to a block that other caches hold", "u"),
-        Symbol("accesses", RATE, "memory accesses of the processor", "a"),
+    equation=lambda miss=_MISS, written_back=_WRITTEN_BACK, shared_write=_SHARED_WRITE, accesses=_ACCESSES: (
+        accesses * (miss * (1 + written_back) + shared_write)
     ),
-    equation=lambda miss, written_back, shared_write, accesses: accesses * (miss * (1 + written_back) + shared_write),
     holds="miss >= 0 and written_back >= 0 and written_back <= 1 and shared_write >= 0 and "
     "miss + shared_write <= 1 and accesses >= 0",
     source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
-    checks=(
-        Check({"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{HAND}: 4%"),
-    ),
+    checks=(Check((0.02, 0.5, 0.01, 1e6), 40e3, 1e-10, f"{HAND}: 4%"),),
 )
 
 
@@ -106,76 +101,65 @@ RING_LOAD = Law(
     name="ring-load",
     title="Share of a ring's slots that are full",
     gives=_LOAD,
-    symbols=(_ROTATION, _SLOTS, _REQUESTS),
-    equation=lambda rotation, slots, requests: requests * rotation / slots,
+    equation=lambda rotation=_ROTATION, slots=_SLOTS, requests=_REQUESTS: requests * rotation / slots,
     holds="rotation >= 0 and slots >= 1 and requests >= 0 and requests * rotation / slots <= 1",
     source=f"{LITTLE}: slots held are requests times the time each holds one",
     note=_ROUND,
-    checks=(Check({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
+    checks=(Check((6e-6, 24, 2e6), 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
 )
 
 RING_SATURATION = Law(
     name="ring-saturation",
     title="Most requests that a slotted ring carries",
     gives=_REQUESTS,
-    symbols=(_SLOTS, _ROTATION),
-    equation=lambda slots, rotation: slots / rotation,
+    equation=lambda slots=_SLOTS, rotation=_ROTATION: slots / rotation,
     holds="slots >= 1 and rotation > 0",
     source=f"{_BHUYAN}; every slot carries one request a rotation",
     note=_ROUND,
-    checks=(Check({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, HAND),),
+    checks=(Check((24, 6e-6), 4e6, 1e-9, HAND),),
 )
 
+_RESPONSE = Symbol("response", TIME, "service time of the node that replies", "t_m")
 RING_LATENCY = Law(
     name="ring-latency",
     title="Time of a request on a slotted ring",
     gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
-    symbols=(_SLOTS, _LOAD, Symbol("response", TIME, "service time of the node that replies", "t_m"), _ROTATION),
-    equation=lambda slots, load, response, rotation: rotation + response + _wait(rotation, slots, load),
+    equation=lambda slots=_SLOTS, load=_LOAD, response=_RESPONSE, rotation=_ROTATION: (
+        rotation + response + _wait(rotation, slots, load)
+    ),
     holds=f"{_SLOTTED} and response >= 0",
     source=_BHUYAN,
     note=f"{_FULL}; {_ROUND}",
     exact=False,
-    checks=(
-        Check(
-            {"slots": 24, "load": 0.5, "response": 1e-6, "rotation": 6e-6}, 7.375e-6, 1e-20, f"{HAND}: 7 + 0.25 x 1.5"
-        ),
-    ),
+    checks=(Check((24, 0.5, 1e-6, 6e-6), 7.375e-6, 1e-20, f"{HAND}: 7 + 0.25 x 1.5"),),
 )
 
+_RINGS = Symbol("rings", COUNT, "lower rings", "R")
+_REMOTE = Symbol("remote", COUNT, "share of the requests that leave their ring", "q")
+_OWN_REQUESTS = Symbol("requests", RATE, "requests of all processors of one lower ring", r"\lambda")
+_TOP_ROTATION = Symbol("rotation", TIME, "once around the upper ring", "t_R")
 TWO_LEVEL_RING_LOAD = Law(
     name="ring-upper-load",
     title="Share of the upper ring's slots that are full",
     gives=_LOAD,
-    symbols=(
-        Symbol("rings", COUNT, "lower rings", "R"),
-        Symbol("remote", COUNT, "share of the requests that leave their ring", "q"),
-        Symbol("requests", RATE, "requests of all processors of one lower ring", r"\lambda"),
-        _SLOTS,
-        Symbol("rotation", TIME, "once around the upper ring", "t_R"),
+    equation=lambda rings=_RINGS, remote=_REMOTE, requests=_OWN_REQUESTS, slots=_SLOTS, rotation=_TOP_ROTATION: (
+        rings * remote * requests * rotation / slots
     ),
-    equation=lambda rings, remote, requests, slots, rotation: rings * remote * requests * rotation / slots,
     holds="rings >= 1 and remote >= 0 and remote <= 1 and requests >= 0 and slots >= 1 and rotation >= 0 and "
     "rings * remote * requests * rotation / slots <= 1",
     source=f"Little's law; {_BHUYAN} for hierarchies",
     note=_ROUND,
-    checks=(Check({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, HAND),),
+    checks=(Check((4, 0.1, 2e6, 8, 4e-6), 0.4, 1e-15, HAND),),
 )
 
+_UPPER_SLOTS = Symbol("upper_slots", COUNT, "slots on the upper ring", "S_u")
+_UPPER_LOAD = Symbol("upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u")
+_UPPER_ROTATION = Symbol("upper_rotation", TIME, "once around the upper ring", "t_u")
 TWO_LEVEL_RING_LATENCY = Law(
     name="ring-two-level-latency",
     title="Mean time of a request on two levels of slotted rings",
     gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
-    symbols=(
-        Symbol("remote", COUNT, "share of the requests that leave their ring", "q"),
-        _SLOTS,
-        _LOAD,
-        Symbol("upper_slots", COUNT, "slots on the upper ring", "S_u"),
-        Symbol("upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u"),
-        Symbol("upper_rotation", TIME, "once around the upper ring", "t_u"),
-        Symbol("response", TIME, "service time of the node that replies", "t_m"),
-        _ROTATION,
-    ),
+    symbols=(_REMOTE, _SLOTS, _LOAD, _UPPER_SLOTS, _UPPER_LOAD, _UPPER_ROTATION, _RESPONSE, _ROTATION),
     equation=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
         response
         + (1 + remote) * (rotation + _wait(rotation, slots, load))
@@ -186,23 +170,7 @@ TWO_LEVEL_RING_LATENCY = Law(
     source=f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other ring",
     note=f"all lower rings alike, loads including the traffic from above; {_FULL}",
     exact=False,
-    checks=(
-        Check(
-            {
-                "remote": 0.5,
-                "slots": 10,
-                "load": 0.5,
-                "upper_slots": 10,
-                "upper_load": 0.0,
-                "upper_rotation": 20.0,
-                "response": 2.0,
-                "rotation": 10.0,
-            },
-            29.75,
-            0.0,
-            f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)",
-        ),
-    ),
+    checks=(Check((0.5, 10, 0.5, 10, 0.0, 20.0, 2.0, 10.0), 29.75, 0.0, f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)"),),
 )
 
 
@@ -225,16 +193,15 @@ DROPPING_RATE = Law(
     name="multistage-dropping-rate",
     title="Throughput of an unbuffered network that drops requests that collide",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
-    symbols=(_DEGREE, _STAGES, _RATE),
-    equation=lambda degree, stages, rate: drop_stages(rate, degree, degree, stages),
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(rate, degree, degree, stages),
     holds=_SWITCHES,
     source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
     note=_INDEPENDENT,
     checks=(
-        Check({"degree": 2, "stages": 2, "rate": 0.5}, 0.3896, 5e-5, f"{HAND}: 0.4375, then 0.389648"),
-        Check({"degree": 2, "stages": 1, "rate": 1.0}, 0.75, 0.0, f"{HAND}: one of two collide half the time"),
-        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, HAND),
-        Check({"degree": 4, "stages": 1, "rate": 1.0}, 1 - 0.75**4, 0.0, f"{HAND}: 1 - (3/4)^4"),
+        Check((2, 2, 0.5), 0.3896, 5e-5, f"{HAND}: 0.4375, then 0.389648"),
+        Check((2, 1, 1.0), 0.75, 0.0, f"{HAND}: one of two collide half the time"),
+        Check((2, 2, 1.0), 0.609375, 0.0, HAND),
+        Check((4, 1, 1.0), 1 - 0.75**4, 0.0, f"{HAND}: 1 - (3/4)^4"),
     ),
 )
 
@@ -242,50 +209,45 @@ DROPPING_ACCEPTANCE = Law(
     name="multistage-acceptance",
     title="Share of requests that get through an unbuffered network",
     gives=Symbol("accepted", COUNT, "probability that a request is not dropped", "P_A"),
-    symbols=(_DEGREE, _STAGES, _RATE),
-    equation=lambda degree, stages, rate: drop_stages(rate, degree, degree, stages) / rate,
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(rate, degree, degree, stages) / rate,
     holds=_SWITCHES,
     source=_PATEL,
     note=_INDEPENDENT,
-    checks=(
-        Check({"degree": 2, "stages": 2, "rate": 0.5}, 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"),
-        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, HAND),
-    ),
+    checks=(Check((2, 2, 0.5), 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"), Check((2, 2, 1.0), 0.609375, 0.0, HAND)),
 )
 
 DROPPING_ASYMPTOTE = Law(
     name="multistage-dropping-asymptote",
     title="Throughput of an unbuffered network of very many stages",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
-    symbols=(_DEGREE, _STAGES, _RATE),
-    equation=lambda degree, stages, rate: 2 * degree / ((degree - 1) * stages + 2 * degree / rate),
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: (
+        2 * degree / ((degree - 1) * stages + 2 * degree / rate)
+    ),
     holds="degree > 1 and stages >= 0 and rate > 0 and rate <= 1",
     source=_KRUSKAL_SNIR,
     note="the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at rate 1 it is 12% high "
     "at most, 7% at 30 stages",
     exact=False,
-    checks=(Check({"degree": 2, "stages": 12, "rate": 1.0}, 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),),
+    checks=(Check((2, 12, 1.0), 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),),
 )
 
 RETRYING_RATE = Law(
     name="multistage-retrying-rate",
     title="Requests on a link when dropped requests are repeated",
     gives=Symbol("offered", COUNT, "requests, new or again, of a processor in a cycle", "m'"),
-    symbols=(_DEGREE, _STAGES, _FRESH),
-    equation=lambda degree, stages, rate: retried_rate(rate, degree, degree, stages),
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: retried_rate(rate, degree, degree, stages),
     holds=_SWITCHES,
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
     note="takes retries as new requests to a random module; in truth a retry goes to the same module, and the rate is a few percent higher",
     exact=False,
-    checks=(Check({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{HAND}: m'^2 - 8 m' + 4 = 0"),),
+    checks=(Check((2, 1, 0.5), 4 - 2 * 3**0.5, 1e-15, f"{HAND}: m'^2 - 8 m' + 4 = 0"),),
 )
 
 RETRYING_THROUGHPUT = Law(
     name="multistage-retrying-throughput",
     title="Requests served when dropped requests are repeated",
     gives=Symbol("through", COUNT, "requests of a processor that are served in a cycle", "x"),
-    symbols=(_DEGREE, _STAGES, _FRESH),
-    equation=lambda degree, stages, rate: drop_stages(
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: drop_stages(
         retried_rate(rate, degree, degree, stages), degree, degree, stages
     ),
     holds=_SWITCHES,
@@ -293,8 +255,8 @@ RETRYING_THROUGHPUT = Law(
     note="takes retries as new requests to a random module; in truth a retry goes to the same module, and a few percent fewer get through",
     exact=False,
     checks=(
-        Check({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{HAND}: m' - m'^2 / 4"),
-        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 1e-15, f"{HAND}: all links are busy all the time"),
+        Check((2, 1, 0.5), 2 * 3**0.5 - 3, 1e-15, f"{HAND}: m' - m'^2 / 4"),
+        Check((2, 2, 1.0), 0.609375, 1e-15, f"{HAND}: all links are busy all the time"),
     ),
 )
 
@@ -302,8 +264,7 @@ RETRYING_DELAY = Law(
     name="multistage-retrying-delay",
     title="Time that a request loses to collisions in a network with retries",
     gives=Symbol("wait", TIME, "time from the first attempt to the one that gets through", "W"),
-    symbols=(_DEGREE, _STAGES, _FRESH, _CYCLE),
-    equation=lambda degree, stages, rate, cycle: (
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH, cycle=_CYCLE: (
         cycle * (1 / drop_stages(retried_rate(rate, degree, degree, stages), degree, degree, stages) - 1 / rate)
     ),
     holds=f"{_SWITCHES} and cycle >= 0",
@@ -311,8 +272,8 @@ RETRYING_DELAY = Law(
     note="takes retries as new requests to a random module; in truth a retry goes to the same module and waits longer",
     exact=False,
     checks=(
-        Check({"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{HAND}: 1 / 0.609375 - 1"),
-        Check({"degree": 2, "stages": 1, "rate": 0.5, "cycle": 3.0}, 0.4641, 5e-5, f"{HAND}: 3 (2.1547 - 2)"),
+        Check((2, 2, 1.0, 1e-6), 0.641e-6, 5e-10, f"{HAND}: 1 / 0.609375 - 1"),
+        Check((2, 1, 0.5, 3.0), 0.4641, 5e-5, f"{HAND}: 3 (2.1547 - 2)"),
     ),
 )
 
@@ -340,10 +301,8 @@ CIRCUIT_THROUGHPUT = Law(
     note=_UNIT_REQUESTS,
     exact=False,
     checks=(
-        Check(
-            {"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{HAND}: as without circuits"
-        ),
-        Check({"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{HAND}: all links are busy"),
+        Check((2, 1, 1, 0.5), 2 * 3**0.5 - 3, 1e-15, f"{HAND}: as without circuits"),
+        Check((2, 2, 4, 1.0), 0.609375 / 4, 1e-15, f"{HAND}: all links are busy"),
     ),
 )
 
@@ -351,8 +310,7 @@ CIRCUIT_DELAY = Law(
     name="multistage-circuit-delay",
     title="Time that a request for a circuit is refused",
     gives=Symbol("wait", TIME, "time from the first attempt to the one that gets a circuit", "W"),
-    symbols=(_DEGREE, _STAGES, _HELD, _FRESH, _CYCLE),
-    equation=lambda degree, stages, held, rate, cycle: (
+    equation=lambda degree=_DEGREE, stages=_STAGES, held=_HELD, rate=_FRESH, cycle=_CYCLE: (
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
     holds=f"{_SWITCHES} and held >= 1 and cycle >= 0",
@@ -360,25 +318,19 @@ CIRCUIT_DELAY = Law(
     note=_UNIT_REQUESTS,
     exact=False,
     checks=(
-        Check({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, HAND),
-        Check(
-            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0, "cycle": 1.0}, 2.5641, 5e-5, f"{HAND}: 4 (1/0.609 - 1)"
-        ),
+        Check((2, 2, 1, 1.0, 1e-6), 0.641e-6, 5e-10, HAND),
+        Check((2, 2, 4, 1.0, 1.0), 2.5641, 5e-5, f"{HAND}: 4 (1/0.609 - 1)"),
     ),
 )
 
+_PACKETS = Symbol("packets", COUNT, "packets of a message", "q")
+_MESSAGE_RATE = Symbol("rate", COUNT, "messages of a processor in a cycle", "p")
+_SWITCH_CYCLE = Symbol("cycle", TIME, "time of a packet through a switch", "t")
 BUFFERED_DELAY = Law(
     name="multistage-buffered-delay",
     title="Transit time of a message through a buffered network",
     gives=Symbol("time", TIME, "from the first packet in to the last packet out", "T"),
-    symbols=(
-        _DEGREE,
-        _STAGES,
-        Symbol("packets", COUNT, "packets of a message", "q"),
-        Symbol("rate", COUNT, "messages of a processor in a cycle", "p"),
-        Symbol("cycle", TIME, "time of a packet through a switch", "t"),
-    ),
-    equation=lambda degree, stages, packets, rate, cycle: (
+    equation=lambda degree=_DEGREE, stages=_STAGES, packets=_PACKETS, rate=_MESSAGE_RATE, cycle=_SWITCH_CYCLE: (
         cycle * (stages * (1 + packets * packets * rate * (1 - 1 / degree) / (2 * (1 - packets * rate))) + packets - 1)
     ),
     holds="degree >= 1 and stages >= 0 and packets >= 1 and rate >= 0 and packets * rate < 1 and cycle >= 0",
@@ -387,13 +339,8 @@ BUFFERED_DELAY = Law(
     note="exact at the first stage for one packet; at later ones the wait is longer by up to about 0.8 p/k of it",
     exact=False,
     checks=(
-        Check({"degree": 2, "stages": 6, "packets": 1, "rate": 0.5, "cycle": 1.0}, 7.5, 0.0, f"{HAND}: 6 (1 + 0.25/1)"),
-        Check(
-            {"degree": 4, "stages": 6, "packets": 2, "rate": 0.25, "cycle": 1e-7},
-            11.5e-7,
-            1e-21,
-            f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles",
-        ),
+        Check((2, 6, 1, 0.5, 1.0), 7.5, 0.0, f"{HAND}: 6 (1 + 0.25/1)"),
+        Check((4, 6, 2, 0.25, 1e-7), 11.5e-7, 1e-21, f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles"),
     ),
 )
 
@@ -401,52 +348,49 @@ HOT_SPOT_LIMIT = Law(
     name="hot-spot-limit",
     title="Largest rate of a processor when some requests go to one module",
     gives=Symbol("rate", COUNT, "requests of a processor in a cycle", "r"),
-    symbols=(_SWITCHED_PROCESSORS, _HOT),
-    equation=lambda processors, hot: 1 / (1 + hot * (processors - 1)),
+    equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT: 1 / (1 + hot * (processors - 1)),
     holds="processors >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module serves one request a cycle",
     note="a bound: trees of full buffers slow the other traffic to the same rate",
     checks=(
-        Check({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{HAND}: 1 / (1 + 10)"),
-        Check({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{HAND}: without a hot spot, all links are busy"),
-        Check({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{HAND}: all requests go to one module"),
+        Check((1001, 0.01), 1 / 11, 1e-16, f"{HAND}: 1 / (1 + 10)"),
+        Check((64, 0.0), 1.0, 0.0, f"{HAND}: without a hot spot, all links are busy"),
+        Check((64, 1.0), 1 / 64, 0.0, f"{HAND}: all requests go to one module"),
     ),
 )
 
+_HOT_RATE = Symbol("rate", COUNT, "requests of a processor in a cycle", "r")
 HOT_SPOT_PROCESSORS = Law(
     name="hot-spot-processors",
     title="Number of processors that saturates the hot module",
     gives=Symbol("processors", COUNT, "with more processors, requests accumulate", "N^*"),
-    symbols=(_HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
-    equation=lambda hot, rate: 1 + (1 / rate - 1) / hot,
+    equation=lambda hot=_HOT, rate=_HOT_RATE: 1 + (1 / rate - 1) / hot,
     holds="hot > 0 and hot <= 1 and rate > 0 and rate <= 1",
     source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
     note="where circuits are held for L cycles, the rate counts the circuits wanted in L cycles",
-    checks=(Check({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
+    checks=(Check((0.01, 0.25), 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
 )
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
     title="Largest circuit rate of a processor when some circuits go to one module",
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
-    symbols=(_SWITCHED_PROCESSORS, _HELD, _HOT),
-    equation=lambda processors, held, hot: 1 / (held * (1 + hot * (processors - 1))),
+    equation=lambda processors=_SWITCHED_PROCESSORS, held=_HELD, hot=_HOT: 1 / (held * (1 + hot * (processors - 1))),
     holds="processors >= 1 and held >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
     note="a bound: requests refused at the hot module hold no links, so the other traffic is slowed less than in trees of "
     "full buffers",
-    checks=(Check({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
+    checks=(Check((1001, 5, 0.01), 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )
 
 HOT_MODULE_LOAD = Law(
     name="hot-module-load",
     title="Load of the hot module",
     gives=Symbol("load", COUNT, "requests to it in a cycle", r"\rho_h"),
-    symbols=(_SWITCHED_PROCESSORS, _HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
-    equation=lambda processors, hot, rate: rate * (1 + hot * (processors - 1)),
+    equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT, rate=_HOT_RATE: rate * (1 + hot * (processors - 1)),
     holds="processors >= 1 and hot >= 0 and hot <= 1 and rate >= 0 and rate * (1 + hot * (processors - 1)) <= 1",
     source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
-    checks=(Check({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
+    checks=(Check((101, 0.01, 0.25), 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
 )
 
 
@@ -456,33 +400,31 @@ _MODULES = Symbol("modules", COUNT, "memory modules", "M")
 _BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
 
 
+_MEMORY_RATE = Symbol("rate", COUNT, "probability of a request of a processor in a cycle", "r")
 MEMORY_BANDWIDTH = Law(
     name="memory-bandwidth",
     title="Memory modules busy under random requests",
     gives=_BUSY,
-    symbols=(_PROCESSORS, _MODULES, Symbol("rate", COUNT, "probability of a request of a processor in a cycle", "r")),
-    equation=lambda processors, modules, rate: modules * drop_stages(rate, processors, modules, 1),
+    equation=lambda processors=_PROCESSORS, modules=_MODULES, rate=_MEMORY_RATE: (
+        modules * drop_stages(rate, processors, modules, 1)
+    ),
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note="refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by up to 10%",
     checks=(
-        Check({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),
-        Check({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
-        Check({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{HAND}: 4 (1 - 0.75^4)"),
-        Check({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{HAND}: 8 (1 - 0.875^8)"),
+        Check((2, 2, 0.5), 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),
+        Check((2, 2, 1.0), 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
+        Check((4, 4, 1.0), 2.734, 5e-4, f"{HAND}: 4 (1 - 0.75^4)"),
+        Check((8, 8, 1.0), 5.251, 5e-4, f"{HAND}: 8 (1 - 0.875^8)"),
     ),
 )
 
+_NEW_RATE = Symbol("rate", COUNT, "probability of a new request of a processor that is not waiting, in a cycle", "r")
 MEMORY_BANDWIDTH_RETRYING = Law(
     name="memory-bandwidth-retrying",
     title="Memory modules busy when refused requests are made again",
     gives=_BUSY,
-    symbols=(
-        _PROCESSORS,
-        _MODULES,
-        Symbol("rate", COUNT, "probability of a new request of a processor that is not waiting, in a cycle", "r"),
-    ),
-    equation=lambda processors, modules, rate: (
+    equation=lambda processors=_PROCESSORS, modules=_MODULES, rate=_NEW_RATE: (
         modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
     ),
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
@@ -490,13 +432,8 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     note="takes retries as new requests to a random module; up to 10% above the exact Markov chain in which a retry goes to the same module",
     exact=False,
     checks=(
-        Check({"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),
-        Check(
-            {"processors": 8, "modules": 8, "rate": 1.0},
-            5.251,
-            5e-4,
-            f"{HAND}: every processor has a request in every cycle",
-        ),
+        Check((2, 2, 0.5), 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),
+        Check((8, 8, 1.0), 5.251, 5e-4, f"{HAND}: every processor has a request in every cycle"),
     ),
 )
 
@@ -504,11 +441,10 @@ MEMORY_RUN = Law(
     name="memory-run",
     title="Requests of one stream until two are for the same module",
     gives=Symbol("run", COUNT, "requests served together", "B"),
-    symbols=(_MODULES,),
-    equation=lambda modules: raised(modules, 0.56),
+    equation=lambda modules=_MODULES: raised(modules, 0.56),
     holds="modules >= 1 and modules <= 45",
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
     note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
     exact=False,
-    checks=(Check({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
+    checks=(Check((16,), 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
 )

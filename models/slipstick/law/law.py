@@ -42,13 +42,13 @@ class Check:
 
     Parameters
     ----------
-    given : value of each symbol, in base units
+    given : values of the symbols, in their order and in base units
     value : what the law gives, in base units
     within : error that the printed digits allow, in base units
     source : where it is printed
     """
 
-    given: Mapping[str, float]
+    given: tuple[float, ...]
     value: float
     within: float
     source: str
@@ -63,13 +63,13 @@ class Law:
     name : in the catalogue
     title : one line
     gives : the symbol on the left
-    symbols : the symbols on the right
     equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
     source : author, year, page or equation
     checks : values that the law must give
     holds : the conditions under which the law holds, such as ``time > 0 and time >= useful``
     note : what it neglects, if anything; of an approximation, its usual error
     exact : false for an approximation
+    symbols : the symbols on the right; unless given, the defaults of the equation's parameters
 
     A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an expression, so that
     models are built from laws.
@@ -84,13 +84,21 @@ class Law:
     name: str
     title: str
     gives: Symbol
-    symbols: tuple[Symbol, ...]
     equation: Callable[..., Any]
     source: str
     checks: tuple[Check, ...]
     holds: str = ""
     note: str = ""
     exact: bool = True
+    symbols: tuple[Symbol, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.symbols:
+            object.__setattr__(self, "symbols", getattr(self.equation, "__defaults__", None) or ())
+
+    def given(self, check: Check) -> dict[str, float]:
+        """Give the values of a check by the names of the symbols."""
+        return {symbol.name: value for symbol, value in zip(self.symbols, check.given, strict=True)}
 
     @cached_property
     def right(self) -> Expr:

@@ -26,35 +26,31 @@ _SERIAL = Symbol("serial", COUNT, "share of the one-processor time that only one
 _SPEEDUP = Symbol("speedup", COUNT, "time on one processor over time on all", "S")
 
 
+_PARALLEL = Symbol("parallel", TIME, "the rest, on one processor", "t_p")
+_SERIAL_TIME = Symbol("serial", TIME, "the part that only one processor can do", "t_s")
 AMDAHL_TIME = Law(
     name="amdahl-time",
     title="Time of a program with a serial part (Amdahl)",
     gives=Symbol("time", TIME, "on all processors", "T(N)"),
-    symbols=(
-        PROCESSORS,
-        Symbol("parallel", TIME, "the rest, on one processor", "t_p"),
-        Symbol("serial", TIME, "the part that only one processor can do", "t_s"),
-    ),
-    equation=lambda processors, parallel, serial: serial + parallel / processors,
+    equation=lambda processors=PROCESSORS, parallel=_PARALLEL, serial=_SERIAL_TIME: serial + parallel / processors,
     holds="processors >= 1 and parallel >= 0 and serial >= 0",
     source=f"{_AMDAHL}; {SCALE_GRAPH}, equation 1",
-    checks=(Check({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, HAND),),
+    checks=(Check((4, 8.0, 2.0), 4.0, 0.0, HAND),),
 )
 
 AMDAHL_SPEEDUP = Law(
     name="amdahl-speedup",
     title="Speed-up of a problem of fixed size",
     gives=_SPEEDUP,
-    symbols=(_SERIAL, PROCESSORS),
-    equation=lambda serial, processors: 1 / (serial + (1 - serial) / processors),
+    equation=lambda serial=_SERIAL, processors=PROCESSORS: 1 / (serial + (1 - serial) / processors),
     holds=_SHARED,
     source=_AMDAHL,
     note="work is the same on any number of processors, and the rest is shared perfectly",
     checks=(
-        Check({"serial": 0.05, "processors": 8}, 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),
-        Check({"serial": 0.01, "processors": 1024}, 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        Check({"serial": 0.02, "processors": 1024}, 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        Check({"serial": 0.04, "processors": 1024}, 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        Check((0.05, 8), 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),
+        Check((0.01, 1024), 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        Check((0.02, 1024), 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        Check((0.04, 1024), 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
     ),
 )
 
@@ -62,109 +58,94 @@ AMDAHL_LIMIT = Law(
     name="amdahl-limit",
     title="Limit of the speed-up of a problem of fixed size",
     gives=_SPEEDUP,
-    symbols=(_SERIAL,),
-    equation=lambda serial: 1 / serial,
+    equation=lambda serial=_SERIAL: 1 / serial,
     holds="serial > 0 and serial <= 1",
     source=_AMDAHL,
-    checks=(Check({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
+    checks=(Check((0.2,), 5.0, 0.0, f"{_QUINN}: 20% serial"),),
 )
 
+_SERIAL_PART = Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s")
 GUSTAFSON_SPEEDUP = Law(
     name="gustafson-speedup",
     title="Speed-up of a problem that grows to fill a fixed time (Gustafson)",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), PROCESSORS),
-    equation=lambda serial, processors: processors - (processors - 1) * serial,
+    equation=lambda serial=_SERIAL_PART, processors=PROCESSORS: processors - (processors - 1) * serial,
     holds=_SHARED,
     source=_GUSTAFSON,
     note="the serial part does not grow with the problem; the share is of the parallel run, not Amdahl's",
     checks=(
-        Check({"serial": 0.01, "processors": 1024}, 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        Check({"serial": 0.04, "processors": 1024}, 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        Check({"serial": 0.03, "processors": 10}, 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
+        Check((0.01, 1024), 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        Check((0.04, 1024), 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        Check((0.03, 10), 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
     ),
 )
 
+_GROWTH = Symbol("growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G")
 SUN_NI_SPEEDUP = Law(
     name="sun-ni-speedup",
     title="Speed-up of a problem that grows with the memory",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(
-        _SERIAL,
-        Symbol("growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G"),
-        PROCESSORS,
-    ),
-    equation=lambda serial, growth, processors: (
+    equation=lambda serial=_SERIAL, growth=_GROWTH, processors=PROCESSORS: (
         (serial + (1 - serial) * growth) / (serial + (1 - serial) * growth / processors)
     ),
     holds=f"{_SHARED} and growth > 0",
     source=_SUN_NI,
     note="growth 1 is Amdahl's law, growth N is Gustafson's",
-    checks=(Check({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
+    checks=(Check((0.5, 8.0, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
 )
 
+_EXPONENT = Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b")
 SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
     title="Speed-up of a problem that grows as a power of the memory",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(_SERIAL, Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b"), PROCESSORS),
-    equation=lambda serial, exponent, processors: (
+    equation=lambda serial=_SERIAL, exponent=_EXPONENT, processors=PROCESSORS: (
         (serial + (1 - serial) * raised(processors, exponent))
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
     ),
     holds=f"{_SHARED} and exponent >= 0",
     source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
-    checks=(Check({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
+    checks=(Check((0.5, 1.5, 4), 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
 )
 
+_CONTENTION = Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma")
+_COHERENCY = Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa")
 UNIVERSAL_SCALABILITY = Law(
     name="universal-scalability",
     title="Capacity under contention and coherency delays",
     gives=Symbol("capacity", COUNT, "throughput of all over that of one", "C"),
-    symbols=(
-        Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma"),
-        Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa"),
-        PROCESSORS,
-    ),
-    equation=lambda contention, coherency, processors: (
+    equation=lambda contention=_CONTENTION, coherency=_COHERENCY, processors=PROCESSORS: (
         processors / (1 + contention * (processors - 1) + coherency * processors * (processors - 1))
     ),
     holds="contention >= 0 and contention <= 1 and coherency >= 0 and processors >= 1",
     source=_GUNTHER,
     note="without coherency delays it is Amdahl's law",
-    checks=(
-        Check({"contention": 0.1, "coherency": 0.01, "processors": 10}, 10 / 2.8, 1e-15, f"{HAND}: 1 + 0.9 + 0.9"),
-    ),
+    checks=(Check((0.1, 0.01, 10), 10 / 2.8, 1e-15, f"{HAND}: 1 + 0.9 + 0.9"),),
 )
 
 UNIVERSAL_SCALABILITY_PEAK = Law(
     name="universal-scalability-peak",
     title="Processors with the largest capacity",
     gives=PROCESSORS,
-    symbols=(
-        Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma"),
-        Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa"),
-    ),
-    equation=lambda contention, coherency: maximum(sqrt((1 - contention) / coherency), 1),
+    equation=lambda contention=_CONTENTION, coherency=_COHERENCY: maximum(sqrt((1 - contention) / coherency), 1),
     holds="contention >= 0 and contention <= 1 and coherency > 0",
     source=_GUNTHER,
     note="between two whole numbers of processors, one of which is the fastest",
-    checks=(Check({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{HAND}: sqrt(81)"),),
+    checks=(Check((0.19, 0.01), 9.0, 1e-14, f"{HAND}: sqrt(81)"),),
 )
 
 KARP_FLATT = Law(
     name="karp-flatt",
     title="Serial share implied by a measured speed-up",
     gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
-    symbols=(PROCESSORS, _SPEEDUP),
-    equation=lambda processors, speedup: (1 / speedup - 1 / processors) / (1 - 1 / processors),
+    equation=lambda processors=PROCESSORS, speedup=_SPEEDUP: (1 / speedup - 1 / processors) / (1 - 1 / processors),
     holds="processors > 1 and speedup > 0",
     source=_KARP_FLATT,
     note="constant in N if Amdahl's law explains the losses; growing if overhead does; negative if superlinear",
     checks=(
-        Check({"processors": 4, "speedup": 3.08}, 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
-        Check({"processors": 8, "speedup": 4.71}, 0.1, 1e-3, f"{_QUINN}: first example"),
-        Check({"processors": 4, "speedup": 3.23}, 0.08, 1e-3, f"{_QUINN}: second example"),
+        Check((4, 3.08), 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
+        Check((8, 4.71), 0.1, 1e-3, f"{_QUINN}: first example"),
+        Check((4, 3.23), 0.08, 1e-3, f"{_QUINN}: second example"),
     ),
 )
 
@@ -176,39 +157,33 @@ WORK_SPAN_LEAST_TIME = Law(
     name="work-span-least-time",
     title="Lower bound on the time of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
-    symbols=(PROCESSORS, _SPAN, _WORK),
-    equation=lambda processors, span, work: maximum(work / processors, span),
+    equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: maximum(work / processors, span),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="a lower bound",
-    checks=(
-        Check({"processors": 4, "span": 2.0, "work": 20.0}, 5.0, 0.0, HAND),
-        Check({"processors": 40, "span": 2.0, "work": 20.0}, 2.0, 0.0, HAND),
-    ),
+    checks=(Check((4, 2.0, 20.0), 5.0, 0.0, HAND), Check((40, 2.0, 20.0), 2.0, 0.0, HAND)),
 )
 
 WORK_SPAN_MOST_TIME = Law(
     name="work-span-most-time",
     title="Upper bound on the time of a greedy schedule of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
-    symbols=(PROCESSORS, _SPAN, _WORK),
-    equation=lambda processors, span, work: (work - span) / processors + span,
+    equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: (work - span) / processors + span,
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="an upper bound, less than twice the lower one",
-    checks=(Check({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{HAND}: 16/4 + 4"),),
+    checks=(Check((4, 4.0, 20.0), 8.0, 0.0, f"{HAND}: 16/4 + 4"),),
 )
 
 WORK_SPAN_PARALLELISM = Law(
     name="work-span-speedup-bound",
     title="Upper bound on the speed-up of a task graph",
     gives=_SPEEDUP,
-    symbols=(PROCESSORS, _SPAN, _WORK),
-    equation=lambda processors, span, work: minimum(processors, work / span),
+    equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: minimum(processors, work / span),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="work over span is the parallelism of the graph",
-    checks=(Check({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, HAND),),
+    checks=(Check((40, 2.0, 20.0), 10.0, 0.0, HAND),),
 )
 
 
@@ -235,9 +210,9 @@ DOWNEY_SPEEDUP = Law(
     holds="parallelism >= 1 and variance >= 0 and processors >= 1",
     source="Downey, A model for speedup of parallel programs, UCB/CSD-97-933, 1997",
     checks=(
-        Check({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{HAND}: no variance"),
-        Check({"parallelism": 8.0, "variance": 1.0, "processors": 8}, 64 / 11.5, 1e-15, f"{HAND}: 64 / (8 + 3.5)"),
-        Check({"parallelism": 8.0, "variance": 2.0, "processors": 8}, 192 / 38, 1e-15, f"{HAND}: 192 / (2 x 15 + 8)"),
-        Check({"parallelism": 8.0, "variance": 2.0, "processors": 100}, 8.0, 0.0, f"{HAND}: past 8 + 16 - 2"),
+        Check((64.0, 0.0, 32), 32.0, 0.0, f"{HAND}: no variance"),
+        Check((8.0, 1.0, 8), 64 / 11.5, 1e-15, f"{HAND}: 64 / (8 + 3.5)"),
+        Check((8.0, 2.0, 8), 192 / 38, 1e-15, f"{HAND}: 192 / (2 x 15 + 8)"),
+        Check((8.0, 2.0, 100), 8.0, 0.0, f"{HAND}: past 8 + 16 - 2"),
     ),
 )

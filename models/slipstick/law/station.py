@@ -42,87 +42,81 @@ MM1_RESPONSE_TIME = Law(
     name="mm1-response-time",
     title="Response time of a single server",
     gives=RESPONSE,
-    symbols=(SERVICE, ARRIVALS),
-    equation=lambda service, arrivals: service / (1 - arrivals * service),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: service / (1 - arrivals * service),
     holds=_OPEN,
     source=KLEINROCK,
     note="exact for exponential service, and for any service under processor sharing",
-    checks=(
-        Check({"service": 2e-3, "arrivals": 125.0}, 2.66e-3, 1e-5, _GATEWAY),
-        Check({"service": 0.2, "arrivals": 4.0}, 1.0, 1e-15, f"{HAND}: 0.2 / 0.2"),
-    ),
+    checks=(Check((2e-3, 125.0), 2.66e-3, 1e-5, _GATEWAY), Check((0.2, 4.0), 1.0, 1e-15, f"{HAND}: 0.2 / 0.2")),
 )
 
 MM1_WAITING_TIME = Law(
     name="mm1-waiting-time",
     title="Waiting time at a single server",
     gives=WAIT,
-    symbols=(SERVICE, ARRIVALS),
-    equation=lambda service, arrivals: arrivals * service * service / (1 - arrivals * service),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service * service / (1 - arrivals * service),
     holds=_OPEN,
     source=KLEINROCK,
-    checks=(Check({"service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{HAND}: 1.0 - 0.2"),),
+    checks=(Check((0.2, 4.0), 0.8, 1e-15, f"{HAND}: 1.0 - 0.2"),),
 )
 
 MM1_NUMBER = Law(
     name="mm1-number",
     title="Customers at a single server",
     gives=NUMBER,
-    symbols=(SERVICE, ARRIVALS),
-    equation=lambda service, arrivals: arrivals * service / (1 - arrivals * service),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service / (1 - arrivals * service),
     holds=_OPEN,
     source=KLEINROCK,
-    checks=(Check({"service": 2e-3, "arrivals": 125.0}, 0.33, 5e-3, _GATEWAY),),
+    checks=(Check((2e-3, 125.0), 0.33, 5e-3, _GATEWAY),),
 )
 
 MM1_NUMBER_PROBABILITY = Law(
     name="mm1-number-probability",
     title="Probability of n customers at a single server",
     gives=PROBABILITY,
-    symbols=(PRESENT, SERVICE, ARRIVALS),
-    equation=lambda count, service, arrivals: (1 - arrivals * service) * raised(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: (
+        (1 - arrivals * service) * raised(arrivals * service, count)
+    ),
     holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
-    checks=(Check({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.125, 1e-16, f"{HAND}: 1/2 x 1/4"),),
+    checks=(Check((2, 0.2, 2.5), 0.125, 1e-16, f"{HAND}: 1/2 x 1/4"),),
 )
 
 MM1_NUMBER_TAIL = Law(
     name="mm1-number-tail",
     title="Probability of at least n customers at a single server",
     gives=Symbol("probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"),
-    symbols=(PRESENT, SERVICE, ARRIVALS),
-    equation=lambda count, service, arrivals: raised(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: raised(arrivals * service, count),
     holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
-    checks=(Check({"count": 13, "service": 2e-3, "arrivals": 125.0}, 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),),
+    checks=(Check((13, 2e-3, 125.0), 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),),
 )
 
 MM1_RESPONSE_QUANTILE = Law(
     name="mm1-response-quantile",
     title="Response time that a share of the customers do not exceed",
     gives=Symbol("response", TIME, "time from arrival to departure", "R_p"),
-    symbols=(_SHARE, SERVICE, ARRIVALS),
-    equation=lambda share, service, arrivals: service / (1 - arrivals * service) * log(1 / (1 - share)),
+    equation=lambda share=_SHARE, service=SERVICE, arrivals=ARRIVALS: (
+        service / (1 - arrivals * service) * log(1 / (1 - share))
+    ),
     holds=f"share >= 0 and share < 1 and {_OPEN}",
     source=KLEINROCK,
     note="first come, first served: the response time is exponential",
-    checks=(Check({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.3026, 5e-5, f"{HAND}: ln 10"),),
+    checks=(Check((0.9, 0.2, 4.0), 2.3026, 5e-5, f"{HAND}: ln 10"),),
 )
 
 MM1_WAITING_QUANTILE = Law(
     name="mm1-waiting-quantile",
     title="Waiting time that a share of the customers do not exceed",
     gives=Symbol("wait", TIME, "time from arrival to the start of service", "W_p"),
-    symbols=(_SHARE, SERVICE, ARRIVALS),
-    equation=lambda share, service, arrivals: maximum(
+    equation=lambda share=_SHARE, service=SERVICE, arrivals=ARRIVALS: maximum(
         service / (1 - arrivals * service) * log(arrivals * service / (1 - share)), 0
     ),
     holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
     note="first come, first served; 0 for the share that finds the station empty",
     checks=(
-        Check({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.0794, 5e-5, f"{HAND}: ln 8"),
-        Check({"share": 0.1, "service": 0.2, "arrivals": 4.0}, 0.0, 0.0, f"{HAND}: 20% do not wait"),
+        Check((0.9, 0.2, 4.0), 2.0794, 5e-5, f"{HAND}: ln 8"),
+        Check((0.1, 0.2, 4.0), 0.0, 0.0, f"{HAND}: 20% do not wait"),
     ),
 )
 
@@ -130,31 +124,26 @@ ERLANG_C = Law(
     name="erlang-c",
     title="Probability of waiting at several servers (Erlang C)",
     gives=Symbol("waiting", COUNT, "probability that all servers are busy", "C"),
-    symbols=(SERVERS, SERVICE, ARRIVALS),
-    equation=lambda servers, service, arrivals: all_busy(servers, arrivals * service),
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: all_busy(servers, arrivals * service),
     holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
-    checks=(
-        Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.33, 5e-3, _CENTER),
-        Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{HAND}: B = 1/5"),
-    ),
+    checks=(Check((5, 1200.0, 1 / 360), 0.33, 5e-3, _CENTER), Check((2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: B = 1/5")),
 )
 
 MMC_WAITING_TIME = Law(
     name="mmc-waiting-time",
     title="Waiting time at several servers",
     gives=WAIT,
-    symbols=(SERVERS, SERVICE, ARRIVALS),
-    equation=lambda servers, service, arrivals: (
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
     checks=(
-        Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 240.0, 6.0, f"{_CENTER}; 4 minutes"),
-        Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{HAND}: C / (2 - 1)"),
+        Check((5, 1200.0, 1 / 360), 240.0, 6.0, f"{_CENTER}; 4 minutes"),
+        Check((2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: C / (2 - 1)"),
     ),
 )
 
@@ -162,36 +151,33 @@ MMC_RESPONSE_TIME = Law(
     name="mmc-response-time",
     title="Response time of several servers",
     gives=RESPONSE,
-    symbols=(SERVERS, SERVICE, ARRIVALS),
-    equation=lambda servers, service, arrivals: (
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         service + all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
-    checks=(Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 1440.0, 6.0, f"{_CENTER}; 24 minutes"),),
+    checks=(Check((5, 1200.0, 1 / 360), 1440.0, 6.0, f"{_CENTER}; 24 minutes"),),
 )
 
 MMC_NUMBER = Law(
     name="mmc-number",
     title="Customers at several servers",
     gives=NUMBER,
-    symbols=(SERVERS, SERVICE, ARRIVALS),
-    equation=lambda servers, service, arrivals: (
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         arrivals * service + all_busy(servers, arrivals * service) * arrivals * service / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
-    checks=(Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 4.0, 0.05, _CENTER),),
+    checks=(Check((5, 1200.0, 1 / 360), 4.0, 0.05, _CENTER),),
 )
 
 MMC_NUMBER_PROBABILITY = Law(
     name="mmc-number-probability",
     title="Probability of n customers at several servers",
     gives=PROBABILITY,
-    symbols=(PRESENT, SERVERS, SERVICE, ARRIVALS),
-    equation=lambda count, servers, service, arrivals: (
+    equation=lambda count=PRESENT, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         select(
             count,
             servers,
@@ -204,8 +190,8 @@ MMC_NUMBER_PROBABILITY = Law(
     source=_ERLANG,
     note="from the state with all servers busy, whose weight must not be below the smallest number there is",
     checks=(
-        Check({"count": 0, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.0318, 2e-4, _CENTER),
-        Check({"count": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 12, 1e-16, f"{HAND}: 1/3 x 1/4"),
+        Check((0, 5, 1200.0, 1 / 360), 0.0318, 2e-4, _CENTER),
+        Check((3, 2, 1.0, 1.0), 1 / 12, 1e-16, f"{HAND}: 1/3 x 1/4"),
     ),
 )
 
@@ -213,14 +199,13 @@ MMC_WAITING_QUANTILE = Law(
     name="mmc-waiting-quantile",
     title="Waiting time at several servers that a share of the customers do not exceed",
     gives=Symbol("wait", TIME, "time from arrival to the start of service", "W_p"),
-    symbols=(_SHARE, SERVERS, SERVICE, ARRIVALS),
-    equation=lambda share, servers, service, arrivals: maximum(
+    equation=lambda share=_SHARE, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: maximum(
         service / (servers - arrivals * service) * log(all_busy(servers, arrivals * service) / (1 - share)), 0
     ),
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
     note="first come, first served; 0 for the share that finds a server free",
-    checks=(Check({"share": 0.9, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 840.0, 30.0, _CENTER),),
+    checks=(Check((0.9, 5, 1200.0, 1 / 360), 840.0, 30.0, _CENTER),),
 )
 
 
@@ -235,14 +220,15 @@ MMC_RESPONSE_TAIL = Law(
     name="mmc-response-tail",
     title="Share of customers whose response time exceeds a limit",
     gives=LATE,
-    symbols=(LIMIT, SERVERS, SERVICE, ARRIVALS),
-    equation=lambda limit, servers, service, arrivals: _late(arrivals * service, servers, limit / service),
+    equation=lambda limit=LIMIT, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: _late(
+        arrivals * service, servers, limit / service
+    ),
     holds=f"limit >= 0 and {_SEVERAL}",
     source=KLEINROCK,
     note="first come, first served",
     checks=(
-        Check({"limit": 1.0, "servers": 1, "service": 0.2, "arrivals": 4.0}, 0.36788, 5e-6, f"{HAND}: exp(-1)"),
-        Check({"limit": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.49051, 5e-6, f"{HAND}: 4/3 exp(-1)"),
+        Check((1.0, 1, 0.2, 4.0), 0.36788, 5e-6, f"{HAND}: exp(-1)"),
+        Check((1.0, 2, 1.0, 1.0), 0.49051, 5e-6, f"{HAND}: 4/3 exp(-1)"),
     ),
 )
 
@@ -250,22 +236,20 @@ MMINF_NUMBER = Law(
     name="mminf-number",
     title="Customers at infinitely many servers",
     gives=NUMBER,
-    symbols=(SERVICE, ARRIVALS),
-    equation=lambda service, arrivals: arrivals * service,
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service,
     holds="arrivals >= 0 and service >= 0",
     source=KLEINROCK,
     note="for any distribution of service times",
-    checks=(Check({"service": 0.5, "arrivals": 8.0}, 4.0, 0.0, HAND),),
+    checks=(Check((0.5, 8.0), 4.0, 0.0, HAND),),
 )
 
 MMINF_NUMBER_PROBABILITY = Law(
     name="mminf-number-probability",
     title="Probability of n customers at infinitely many servers",
     gives=PROBABILITY,
-    symbols=(PRESENT, SERVICE, ARRIVALS),
-    equation=lambda count, service, arrivals: poisson(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: poisson(arrivals * service, count),
     holds="count >= 0 and count == floor(count) and arrivals > 0 and service > 0",
     source=KLEINROCK,
     note="for any distribution of service times",
-    checks=(Check({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{HAND}: 8/6 exp(-2)"),),
+    checks=(Check((3, 0.5, 4.0), 0.18045, 5e-6, f"{HAND}: 8/6 exp(-2)"),),
 )

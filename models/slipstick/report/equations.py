@@ -393,7 +393,7 @@ def _rows(law: Law) -> str:
     units = {each.name: str(each.dimension) for each in law.symbols}
     rows = [
         [
-            ", ".join(f"{name} {quantity(value, units[name])}" for name, value in row.given.items()),
+            ", ".join(f"{name} {quantity(value, units[name])}" for name, value in law.given(row).items()),
             quantity(row.value, str(law.gives.dimension)),
             quantity(row.within, str(law.gives.dimension)) if row.within else "exact",
             row.source,

@@ -19,7 +19,7 @@ every_law = pytest.mark.parametrize("law", list(LAWS.values()), ids=lambda law: 
 
 
 def form(law: Law, prefix: str = "") -> CompiledLaw:
-    given = law.checks[0].given
+    given = law.given(law.checks[0])
     parameters = {s.name: Parameter(f"{prefix}{s.name}", s.dimension, float(given[s.name])) for s in law.symbols}
     made = form_of(law, parameters)
     assert isinstance(made, CompiledLaw)
@@ -31,7 +31,7 @@ def form(law: Law, prefix: str = "") -> CompiledLaw:
 def test_a_law_solved_is_the_law_called(law: Law, prefix: str) -> None:
     made = form(law, prefix)
     answer = made.points({}).answer(0)
-    assert answer[law.gives.name] == law(**law.checks[0].given) == made.times({})[0]
+    assert answer[law.gives.name] == law(**law.given(law.checks[0])) == made.times({})[0]
     assert answer.values[law.gives.name].unit == str(law.gives.dimension)
     assert answer.exact == law.exact
     assert made.quantity == law.gives.name
@@ -47,7 +47,7 @@ def test_shares_of_a_law_add_up_to_the_power_of_time_of_what_it_gives(law: Law) 
 def test_one_point_and_the_same_point_in_a_sweep(law: Law) -> None:
     made = form(law)
     name = law.symbols[0].name
-    column = np.array([law.checks[0].given[name] * scale for scale in (1.0, 1.1, 1.2)])
+    column = np.array([law.given(law.checks[0])[name] * scale for scale in (1.0, 1.1, 1.2)])
     swept = made.points({name: column})
     for index, value in enumerate(column):
         assert swept.answer(index) == made.points({name: float(value)}).answer(0)
