@@ -84,7 +84,7 @@ def measured(
     from slipstick.report.document import answer_document
     from slipstick.report.measured import measured_text, notes_text
 
-    found = account(read_data(files, **told), statistic, region, _seconds("--timer", timer))
+    found = account(read_data(files, **told), statistic, region, _quantity("--timer", timer))
     if as_json:
         print_json({"answers": list(map(answer_document, found.answers)), "notes": plain_problems(found.notes)})
     else:
@@ -114,9 +114,12 @@ def read_data(
 
     count = len(files)
     mapped = dict(_mapping(each) for each in columns)
-    counts = [whole(word) for word in _broadcast("--processors", processors, count)]
-    seconds = [_seconds("--time", word) for word in _broadcast("--time", times, count)]
-    told = [Hints(p, positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
+    counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
+    seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
+    told = [
+        Hints(p, _quantity("--size", size, "COUNT"), time, unit, mapped)
+        for p, time in zip(counts, seconds, strict=True)
+    ]
     return read_all([runs_called(str(each)) or each for each in files], told, format_)
 
 
@@ -135,8 +138,7 @@ def _mapping(text: str) -> tuple[str, str]:
     return ours.strip(), theirs.strip()
 
 
-def whole(word: str | None, option: str = "--processors") -> int | None:
-    """Read a whole number from an option."""
+def _whole(word: str | None, option: str = "--processors") -> int | None:
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
@@ -144,24 +146,15 @@ def whole(word: str | None, option: str = "--processors") -> int | None:
     return int(word)
 
 
-def positive(word: str | None, option: str = "--size") -> float | None:
-    """Read a number above 0 from an option, such as the size of a problem."""
-    from slipstick.expression.dimension import COUNT
-
-    return None if word is None else _quantity(option, word, COUNT)
-
-
-def _seconds(option: str, word: str | None) -> float | None:
-    from slipstick.expression.dimension import TIME
-
-    return None if word is None else _quantity(option, word, TIME)
-
-
-def _quantity(option: str, word: str, dimension: Any) -> float:
+def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float | None:
+    """Read a quantity from an option, above 0 except for the timer's cost."""
+    from slipstick.expression import dimension as dimensions
     from slipstick.units import to_base
 
+    if word is None:
+        return None
     try:
-        value = to_base(word, dimension)
+        value = to_base(word, getattr(dimensions, dimension))
     except UnitError as error:
         refuse(option, str(error))
     if not value > 0 and option != "--timer":
@@ -223,10 +216,10 @@ def trace(
     from slipstick.schema.library import Library
 
     network = network_called(machine, Library()) if machine else None
-    width, begin, end = _seconds("--window", window), _seconds("--from", first) or 0.0, _seconds("--to", last)
+    width, begin, end = (_quantity(*each) for each in (("--window", window), ("--from", first), ("--to", last)))
     shown = {}
     for file in files:
-        found = read_trace(file, format_, unit).chosen(only, _words(useful), begin, end)
+        found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
         shown[str(file)] = views_of(found, width, network)
     if picture is not None:
         from slipstick.report.pages.write import write_picture
@@ -311,11 +304,11 @@ def fit(
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:
         refuse("fit", "every repetition counts, as it was measured; leave out --statistic and --timer")
-    p = [float(whole(word, "--at") or 1) for word in _words(wanted)]
+    p = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
     asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
     families = _families(**asked)
     runs = read_data(files, **told)
-    timings, notes = timings_of(runs, region, positive(told["size"])), timing_notes(runs, region)
+    timings, notes = timings_of(runs, region, _quantity("--size", told["size"], "COUNT")), timing_notes(runs, region)
     found = fits(
         timings,
         families,
@@ -336,8 +329,7 @@ def fit(
 
 def _goal(word: str) -> float:
     """Read an efficiency, above 0 and at most 1."""
-    goal = positive(word, "--efficiency")
-    assert goal is not None
+    goal = _quantity("--efficiency", word, "COUNT") or 0.0
     if goal > 1:
         meant = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
         refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{meant}")

@@ -7,8 +7,8 @@ The metrics of a file decide which of four accounts is made; all four add up to 
 - *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did not need.
 - *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 / N.
 
-Why this shape: each account is a function from a point to seconds of a processor by component; `_answer` computes the
-same values from any account, by the laws. `regions_of` finds the region that is the whole program, and its parts.
+Why this shape: each account is a function from a point to seconds of a processor by component; `_Account.answer` computes
+the same values from any account, by the laws. `regions_of` finds the region that is the whole program, and its parts.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ from slipstick.measure.measurements import (
     Measurements,
     Reduced,
     reduce_repetitions,
+    unknown_metrics,
 )
-from slipstick.measure.readers.reading import unknown_metrics
 
 ARROW = "->"
 OVERLAP = 1.02
 """Parts may add up to this much of the whole, for clocks differ."""
+
+USEFUL, WAITING = "busy", "waiting"
+ROUNDING = 0.01
+"""How much more than the time an account may book before it is refused, for clocks differ and digits are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +53,12 @@ class Regions:
     parts: tuple[str, ...] = ()
     notes: tuple[Problem, ...] = ()
 
-    def short(self, region: str) -> str:
-        """Name a part without the path that leads to it."""
-        return region.rpartition(ARROW)[2].strip() or region
-
 
 def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Regions:
     """Find the whole: the region asked for, the one without a name, the only one, or the root of all call paths.
 
-    Its parts are the regions one call deeper or, where the whole has no name and nothing is a call path, all others.
+    Its parts are the regions one call deeper or, where the whole has no name and nothing is a call path, all others; there
+    are none where they overlap.
 
     Parameters
     ----------
@@ -77,7 +78,17 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
     whole = wanted if wanted is not None else _whole(points, names)
     below = [name for name in names if name != whole and _inside(name, whole)]
     parts = tuple(name for name in below if ARROW not in name.removeprefix(whole).removeprefix(ARROW))
-    return _without_overlap(points, whole, parts)
+    for point in points:
+        found = point.find("time", whole)
+        inside = [each for part in parts if (each := point.find("time", part))]
+        total = sum(each.value for each in inside)
+        if found and total > OVERLAP * found.value:
+            why = (
+                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they overlap, or are "
+                "added up over processors, so the account leaves them out"
+            )
+            return Regions(whole, (), (inside[0].run.problem(why, "region"),))
+    return Regions(whole, parts)
 
 
 def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
@@ -86,37 +97,15 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     roots = [name for name in names if all(_inside(other, name) or other == name for other in names)]
     if len(roots) != 1:
         run = next(found.run for point in points for (metric, _, _), found in point.values.items() if metric == "time")
-        listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8]) + (
-            ", ..." if len(names) > 8 else ""
-        )
+        listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
+        listed += ", ..." if len(names) > 8 else ""
         why = f"which region is the whole? there are {listed}; name it with --region, or leave it empty in the file"
-        raise SpecError([Problem(run.file, run.line, 1, "region", why)])
+        raise SpecError([run.problem(why, "region")])
     return roots[0]
 
 
 def _inside(name: str, whole: str) -> bool:
     return not whole or name.startswith(f"{whole}{ARROW}")
-
-
-def _without_overlap(points: Sequence[MeasuredPoint], whole: str, parts: tuple[str, ...]) -> Regions:
-    """Keep parts only where they add up to no more than the whole."""
-    for point in points:
-        found = point.find("time", whole)
-        inside = [each for part in parts if (each := point.find("time", part))]
-        if found and sum(each.value for each in inside) > OVERLAP * found.value:
-            run = inside[0].run
-            total = sum(each.value for each in inside)
-            why = (
-                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they overlap, or are "
-                "added up over processors, so the account leaves them out"
-            )
-            return Regions(whole, (), (Problem(run.file, run.line, 1, "region", why),))
-    return Regions(whole, parts)
-
-
-USEFUL, WAITING = "busy", "waiting"
-ROUNDING = 0.01
-"""How much more than the time an account may book before it is refused, for clocks differ and digits are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,37 +125,6 @@ class Measured:
     title: str = ""
     source: str = ""
     statistic: str = "median"
-
-
-@dataclass
-class _Data:
-    """All points, with the options of the account."""
-
-    runs: Measurements
-    points: Sequence[MeasuredPoint]
-    regions: Regions
-    timer: float
-    notes: list[Problem] = field(default_factory=list)
-
-    def single(self, point: MeasuredPoint) -> MeasuredPoint | None:
-        """Give the run on one processor with the same size."""
-        return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
-
-    def smallest(self, point: MeasuredPoint) -> MeasuredPoint:
-        """Give the smallest run with the same size."""
-        return min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
-
-    def time(self, point: MeasuredPoint) -> Reduced | None:
-        """Give the elapsed time of the whole."""
-        return point.find("time", self.regions.whole)
-
-    def one_processor(self, point: MeasuredPoint) -> float | None:
-        """Give the elapsed time on one processor, the one without timing if there is one."""
-        if self.runs.one_processor is not None:
-            return self.runs.one_processor
-        single = self.single(point)
-        found = self.time(single) if single else None
-        return found.value if found else None
 
 
 def measured(
@@ -193,185 +151,206 @@ def measured(
     (3.5, 0.5, 35.0)
     """
     points, notes = reduce_repetitions(runs, statistic)
-    context = _Data(
-        runs, points, regions_of(points, region), runs.timer or 0.0 if timer is None else timer, [*runs.notes, *notes]
-    )
-    context.notes += [*unknown_metrics(runs.records), *context.regions.notes]
-    answers = tuple(_answer(context, point) for point in points)
+    regions = regions_of(points, region)
+    notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
+    account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
+    answers = tuple(map(account.answer, points))
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
         count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
         why = f"all runs have {count}; how the program scales cannot be told from one number of them"
-        context.notes.append(Problem(run.file, run.line, 1, "", why))
-    return Measured(answers, tuple(dict.fromkeys(context.notes)), runs.title, runs.source, statistic)
+        notes.append(run.problem(why, ""))
+    return Measured(answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic)
 
 
-def _answer(context: _Data, point: MeasuredPoint) -> Answer:
-    time = context.time(point)
-    shares = None
-    if time is None:
-        shares, time = _shares(context, point), None
-    given: dict[str, float | str] = {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
-    if time is None and shares is None:
-        return Answer("measured", "account", failed="there is no elapsed time at this point", point=given)
-    elapsed = time.value if time else 1.0
-    account = shares if shares is not None else _account(context, point, elapsed)
-    notes: list[str] = [] if time else ["no elapsed time here, so ratios only"]
-    values = {"time": Value(time.value, "s")} if time else {}
-    if time and len(time.values) > 1:
-        values["time"] = Value(time.value, "s", time.low, time.high)
-        notes.append(f"time: {len(time.values)} repetitions; low and high are the least and the largest")
-    if account:
-        values |= _values(point.p, elapsed, account)
-    if not time:
-        del values["latency"]
-    values |= _ratios(context, point, elapsed, account) if time else {}
-    speedup = values.get("measured_speedup") or values.get("speedup")
-    if time and speedup and speedup.value is not None:
-        context.notes += superlinear(time.run, speedup.value)
-    return Answer(
-        "measured",
-        "account",
-        values=values,
-        account=account if time else {},
-        useful=(USEFUL,),
-        point=given,
-        notes=tuple(notes),
-    )
+@dataclass
+class _Account:
+    """All points, with the options of the account."""
 
+    runs: Measurements
+    points: Sequence[MeasuredPoint]
+    regions: Regions
+    timer: float
+    notes: list[Problem] = field(default_factory=list)
 
-def _account(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """Book the time of a processor, by the first of the four accounts that the data allow."""
-    found = (keep(context, point, elapsed) for keep in (_by_waits, _by_busy, _by_efficiencies, _by_regions))
-    return next(filter(None, found), {})
+    def answer(self, point: MeasuredPoint) -> Answer:
+        """Give the account of one point, and the values that follow from it."""
+        time, notes = self._time(point), tuple[str, ...]()
+        shares = self._shares(point) if time is None else None
+        given: dict[str, float | str] = {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
+        if time is None:
+            if shares is None:
+                return Answer("measured", "account", failed="there is no elapsed time at this point", point=given)
+            ratios = _values(point.p, 1.0, shares)
+            del ratios["latency"]
+            notes = ("no elapsed time here, so ratios only",)
+            return Answer("measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes)
+        elapsed = time.value
+        by_each = (book(point, elapsed) for book in (self._waits, self._busy, self._efficiencies, self._regions))
+        account = next(filter(None, by_each), {})
+        values = {"time": Value(elapsed, "s")}
+        if len(time.values) > 1:
+            values["time"] = Value(elapsed, "s", min(time.values), max(time.values))
+            notes = (f"time: {len(time.values)} repetitions; low and high are the least and the largest",)
+        if account:
+            values |= _values(point.p, elapsed, account)
+        values |= self._ratios(point, elapsed, account)
+        speedup = values.get("measured_speedup") or values.get("speedup")
+        if speedup and speedup.value is not None:
+            self.notes += superlinear(time.run, speedup.value)
+        return Answer("measured", "account", values=values, account=account, useful=(USEFUL,), point=given, notes=notes)
 
+    def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
+        """Give the run on one processor with the same size."""
+        return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
 
-def _by_waits(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as well."""
-    causes = point.regions("wait")
-    if not causes:
-        return {}
-    lost = {cause or WAITING: _wait(context, point, cause) / point.p for cause in causes}
-    busy = point.total("busy")
-    if busy is not None:
-        lost["idle"] = elapsed - busy / point.p - sum(lost.values())
-        return _closed(context, point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
-    return _closed(context, point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
+    def _time(self, point: MeasuredPoint) -> Reduced | None:
+        """Give the elapsed time of the whole."""
+        return point.find("time", self.regions.whole)
 
+    def _one_processor(self, point: MeasuredPoint) -> float | None:
+        """Give the elapsed time on one processor, the one without timing if there is one."""
+        if self.runs.one_processor is not None:
+            return self.runs.one_processor
+        single = self._single(point)
+        found = self._time(single) if single else None
+        return found.value if found else None
 
-def _wait(context: _Data, point: MeasuredPoint, cause: str) -> float:
-    """Give the time lost to a cause by all processors; for some causes only the excess over the run on one processor."""
-    wait = _without_timer(context, point, cause)
-    single = context.single(point)
-    if cause in context.runs.excess and single is not None and cause in single.regions("wait"):
-        wait -= _without_timer(context, single, cause)
-    return wait
+    def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as well."""
+        causes = point.regions("wait")
+        if not causes:
+            return {}
+        lost = {cause or WAITING: self._wait(point, cause) / point.p for cause in causes}
+        busy = point.total("busy")
+        if busy is not None:
+            lost["idle"] = elapsed - busy / point.p - sum(lost.values())
+            return self._closed(point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
+        return self._closed(point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
 
+    def _wait(self, point: MeasuredPoint, cause: str) -> float:
+        """Give the time lost to a cause by all processors; for some causes only the excess over the run on one processor."""
+        wait = self._without_timer(point, cause)
+        single = self._single(point)
+        if cause in self.runs.excess and single is not None and cause in single.regions("wait"):
+            wait -= self._without_timer(single, cause)
+        return wait
 
-def _without_timer(context: _Data, point: MeasuredPoint, cause: str) -> float:
-    """Give the wait of all processors for a cause, without the cost of the timer."""
-    wait = point.total("wait", cause) or 0.0
-    events = point.total("events", cause)
-    if context.timer and events is not None:
-        cost = events * context.timer
-        if cost > wait * (1 + ROUNDING):
-            run = _first(point, "events", cause)
-            why = f"{events:g} events of {context.timer:g} s cost {cost:g} s, more than the wait, {wait:g} s"
-            raise SpecError([Problem(run.file, run.line, 1, cause, f"{why}; is the timer's cost right?")])
-        return wait - min(cost, wait)
-    if context.timer:
-        run = _first(point, "wait", cause)
-        why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
-        context.notes.append(Problem(run.file, run.line, 1, cause, why))
-    return wait
+    def _without_timer(self, point: MeasuredPoint, cause: str) -> float:
+        """Give the wait of all processors for a cause, without the cost of the timer."""
+        wait = point.total("wait", cause) or 0.0
+        events = point.total("events", cause)
+        if self.timer and events is not None:
+            cost = events * self.timer
+            if cost > wait * (1 + ROUNDING):
+                why = f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait, {wait:g} s"
+                raise SpecError([point.first("events", cause).problem(f"{why}; is the timer's cost right?", cause)])
+            return wait - min(cost, wait)
+        if self.timer:
+            why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
+            self.notes.append(point.first("wait", cause).problem(why, cause))
+        return wait
 
+    def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
+        busy = point.total("busy")
+        if busy is None:
+            return {}
+        mean, each = busy / point.p, [one.value for one in point.each("busy")]
+        if not each:
+            return self._closed(point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
+        booked = {USEFUL: mean, "imbalance": max(each) - mean, "communication": elapsed - max(each)}
+        return self._closed(point, elapsed, booked, "communication")
 
-def _by_busy(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
-    busy = point.total("busy")
-    if busy is None:
-        return {}
-    each = [one.value for one in point.each("busy")]
-    mean = busy / point.p
-    if not each:
-        return _closed(context, point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
-    most = max(each)
-    booked = {USEFUL: mean, "imbalance": most - mean, "communication": elapsed - most}
-    return _closed(context, point, elapsed, booked, "communication")
+    def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
 
+    def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
+        """Book fractions of the time from POP efficiencies.
 
-def _by_efficiencies(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    return {name: share * elapsed for name, share in (_shares(context, point) or {}).items()}
-
-
-def _shares(context: _Data, point: MeasuredPoint) -> dict[str, float] | None:
-    """Book fractions of the time from POP efficiencies.
-
-    With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
-    them is imbalance, serialization and transfer, whether the tool defines load balance as a quotient or, as PyPOP
-    does, by a difference. Useful is what the smallest run needed as well, PE times computation scalability.
-    """
-    pop = {name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None}
-    parallel, communication = pop.get("parallel_efficiency"), pop.get("communication_efficiency")
-    if parallel is None and communication is not None and "load_balance" in pop:
-        parallel = pop["load_balance"] * communication
-    if parallel is None:
-        return None
-    scaled = min(pop.get("computation_scalability", 1.0), 1.0)
-    if pop.get("computation_scalability", 1.0) > 1.0:
-        run = _first(point, "computation_scalability", "")
-        why = (
-            f"is {pop['computation_scalability']:g} at p = {point.p}: computing took less time than in the smallest run"
-        )
-        context.notes.append(Problem(run.file, run.line, 1, "computation_scalability", why))
-    booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
-    if communication is None:
-        booked["not-parallel"] = 1 - parallel
-    else:
-        booked["imbalance"] = communication - parallel
-        transfer = pop.get("transfer_efficiency")
-        if transfer is None:
-            booked["communication"] = 1 - communication
+        With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
+        them is imbalance, serialization and transfer, whether the tool defines load balance as a quotient or, as PyPOP
+        does, by a difference. Useful is what the smallest run needed as well, PE times computation scalability.
+        """
+        pop = {name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None}
+        parallel, communication = pop.get("parallel_efficiency"), pop.get("communication_efficiency")
+        if parallel is None and communication is not None and "load_balance" in pop:
+            parallel = pop["load_balance"] * communication
+        if parallel is None:
+            return None
+        scalability = pop.get("computation_scalability", 1.0)
+        if scalability > 1.0:
+            why = f"is {scalability:g} at p = {point.p}: computing took less time than in the smallest run"
+            self.notes.append(point.first("computation_scalability").problem(why))
+        scaled = min(scalability, 1.0)
+        booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
+        if communication is None:
+            booked["not-parallel"] = 1 - parallel
         else:
-            booked |= {"serialization": transfer - communication, "transfer": 1 - transfer}
-    run = _first(point, "parallel_efficiency" if "parallel_efficiency" in pop else "load_balance", "")
-    for name, share in booked.items():
-        if share < -2 * ROUNDING:
-            why = f"the efficiencies contradict one another: {name} would be {100 * share:.1f} % of the time"
-            raise SpecError([Problem(run.file, run.line, 1, "parallel_efficiency", why)])
-    return {name: share for name, share in booked.items() if share or name == USEFUL}
+            booked["imbalance"] = communication - parallel
+            transfer = pop.get("transfer_efficiency")
+            if transfer is None:
+                booked["communication"] = 1 - communication
+            else:
+                booked |= {"serialization": transfer - communication, "transfer": 1 - transfer}
+        run = point.first("parallel_efficiency" if "parallel_efficiency" in pop else "load_balance")
+        for name, share in booked.items():
+            if share < -2 * ROUNDING:
+                why = f"the efficiencies contradict one another: {name} would be {100 * share:.1f} % of the time"
+                raise SpecError([run.problem(why, "parallel_efficiency")])
+        return {name: share for name, share in booked.items() if share or name == USEFUL}
 
+    def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
+        one, single = self._one_processor(point), self._single(point)
+        if one is None:
+            return {}
+        useful = one / point.p
+        lost: dict[str, float] = {}
+        for region in self.regions.parts:
+            here, there = point.find("time", region), single.find("time", region) if single else None
+            if here and there:
+                lost[region.rpartition(ARROW)[2].strip() or region] = here.value - there.value / point.p
+        rest = elapsed - useful - sum(lost.values())
+        return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
 
-def _by_regions(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
-    one = context.one_processor(point)
-    if one is None:
-        return {}
-    single = context.single(point)
-    useful = one / point.p
-    lost: dict[str, float] = {}
-    for region in context.regions.parts:
-        here, there = point.find("time", region), single.find("time", region) if single else None
-        if here and there:
-            lost[context.regions.short(region)] = here.value - there.value / point.p
-    rest = elapsed - useful - sum(lost.values())
-    return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
+    def _closed(
+        self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
+    ) -> dict[str, float]:
+        """Refuse an account that books more than the time."""
+        if account[remainder] < -ROUNDING * elapsed:
+            booked = elapsed - account[remainder]
+            why = (
+                f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
+                "are waits added up over all processors, and busy times without waits?"
+            )
+            raise SpecError([point.first("time", self.regions.whole).problem(why)])
+        return account
 
-
-def _closed(
-    context: _Data, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
-) -> dict[str, float]:
-    """Refuse an account that books more than the time."""
-    if account[remainder] < -ROUNDING * elapsed:
-        time = context.time(point)
-        assert time is not None
-        booked = elapsed - account[remainder]
-        why = (
-            f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
-            "are waits added up over all processors, and busy times without waits?"
-        )
-        raise SpecError([Problem(time.run.file, time.run.line, 1, "time", why)])
-    return account
+    def _ratios(self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+        """Compute further values: the run on one processor, measured and estimated, and the POP efficiencies."""
+        found: dict[str, float] = {}
+        one, independent = self._one_processor(point), bool(point.regions("wait"))
+        values: dict[str, Value] = {}
+        if account and independent:
+            waits = point.p * (elapsed - account[USEFUL])
+            estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
+            values["one_processor_estimate"] = Value(estimate, "s")
+            if one is not None:
+                values["one_processor_time"] = Value(one, "s")
+                found["one_processor_drift"] = estimate / one - 1
+        if one is not None and independent:
+            found["measured_speedup"] = one / elapsed
+        smallest = min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
+        first = self._time(smallest)
+        if not account and first is not None and smallest is not point:
+            found["relative_speedup"] = first.value / elapsed
+        busy = [each.value for each in point.each("busy")]
+        if busy and max(busy) > 0:
+            mean, most = sum(busy) / point.p, max(busy)
+            found |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
+            found["communication_efficiency"] = most / elapsed
+        return values | {name: Value(value, "1") for name, value in found.items()}
 
 
 def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
@@ -390,48 +369,9 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
     }
 
 
-def _ratios(context: _Data, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
-    """Compute further values: the run on one processor, measured and estimated, and the POP efficiencies."""
-    values: dict[str, Value] = {}
-    one = context.one_processor(point)
-    independent = bool(point.regions("wait"))
-    if account and independent:
-        waits = point.p * (elapsed - account[USEFUL])
-        estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
-        values["one_processor_estimate"] = Value(estimate, "s")
-        if one is not None:
-            values["one_processor_time"] = Value(one, "s")
-            values["one_processor_drift"] = Value(estimate / one - 1, "1")
-    if one is not None and independent:
-        values["measured_speedup"] = Value(one / elapsed, "1")
-    smallest = context.smallest(point)
-    first = context.time(smallest)
-    if not account and first is not None and smallest is not point:
-        values["relative_speedup"] = Value(first.value / elapsed, "1")
-    busy = [each.value for each in point.each("busy")]
-    if busy and max(busy) > 0:
-        mean, most = sum(busy) / point.p, max(busy)
-        values |= {
-            "parallel_efficiency": Value(mean / elapsed, "1"),
-            "load_balance": Value(mean / most, "1"),
-            "communication_efficiency": Value(most / elapsed, "1"),
-        }
-    return values
-
-
 def superlinear(run: Measurement, speedup: float) -> list[Problem]:
-    """Note a speed-up above the number of processors; nothing where it is not.
-
-    Parameters
-    ----------
-    run : the elapsed time that it is of
-    speedup : over one processor [1]
-    """
+    """Note a speed-up over one processor [1] above the number of processors of a run's elapsed time; nothing where it is not."""
     if not speedup > run.p * (1 + 1e-9):
         return []
     why = f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or another program"
-    return [Problem(run.file, run.line, 1, "time", why)]
-
-
-def _first(point: MeasuredPoint, metric: str, region: str) -> Measurement:
-    return next(found.run for (name, part, _), found in point.values.items() if (name, part) == (metric, region))
+    return [run.problem(why, "time")]

@@ -36,18 +36,19 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    if format is not None and format not in (known := [*FORMATS, *TRACE_FORMATS]):
+    hints, known = hints or Hints(), [*FORMATS, *TRACE_FORMATS]
+    if format is not None and format not in known:
         raise UnknownNameError("format", format, known)
     if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        found = read_trace(path, trace, hints.unit if hints else None).measurements()
-        size = hints.size if hints else None
-        return found if size is None else replace(found, records=tuple(replace(run, n=size) for run in found.records))
-    reading = open_file(path, hints or Hints())
+        found = read_trace(path, trace, hints.unit).measurements()
+        if hints.size is None:
+            return found
+        return replace(found, records=tuple(replace(run, n=hints.size) for run in found.records))
+    reading = open_file(path, hints)
     if not reading.content:
         return reading.finished()  # which says that there is nothing in it
     name = format or next((name for name, each in FORMATS.items() if each.recognize(reading)), None)
     if name is None:
-        known = [*FORMATS, *TRACE_FORMATS]
         reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
     return FORMATS[name].read(reading)
 
@@ -57,8 +58,7 @@ def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | 
 
     Parameters
     ----------
-    paths : the files
-    hints : of each file
+    paths, hints : the files, and what each does not say
     format : of all files; told from the content of each if None
 
     Raises
@@ -74,16 +74,13 @@ def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | 
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    first, *others = found
-    for each in others:
-        first = replace(
-            first,
-            records=first.records + each.records,
-            notes=first.notes + each.notes,
-            timer=first.timer if first.timer is not None else each.timer,
-            excess=tuple(dict.fromkeys(first.excess + each.excess)),
-            one_processor=first.one_processor if first.one_processor is not None else each.one_processor,
-            title=first.title or each.title,
-            source=first.source or each.source,
-        )
-    return first
+    if len(found) == 1:
+        return found[0]
+    return Measurements(
+        tuple(run for each in found for run in each.records),
+        tuple(note for each in found for note in each.notes),
+        next((each.timer for each in found if each.timer is not None), None),
+        tuple(dict.fromkeys(cause for each in found for cause in each.excess)),
+        next((each.one_processor for each in found if each.one_processor is not None), None),
+        *(next((text for each in found if (text := getattr(each, name))), "") for name in ("title", "source")),
+    )

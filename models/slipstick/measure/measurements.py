@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 
 
@@ -76,6 +76,15 @@ class Measurement:
     processor: int | None = None
     text: str = ""
 
+    def problem(self, message: str, what: str | None = None) -> Problem:
+        """Say what is wrong or odd about the value, or about something else at its line."""
+        return Problem(self.file, self.line, 1, self.metric if what is None else what, message)
+
+    def __str__(self) -> str:
+        size = f", n = {self.n:g}" if self.n is not None else ""
+        own = f", processor {self.processor}" if self.processor is not None else ""
+        return f"{self.metric}{f' of {self.region}' if self.region else ''} at p = {self.p}{size}{own}"
+
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
@@ -127,9 +136,6 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 """How repetitions become one value."""
 
-Key = tuple[str, str, int | None]
-"""Metric, region, and processor or None."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
@@ -138,14 +144,11 @@ class Reduced:
     Parameters
     ----------
     value : by the statistic, in base units
-    low, high : least and largest repetition
     values : every repetition, in the order of the file
     run : the first of them, for its place and unit
     """
 
     value: float
-    low: float
-    high: float
     values: tuple[float, ...]
     run: Measurement
 
@@ -158,12 +161,12 @@ class MeasuredPoint:
     ----------
     p : processors
     n : size of the problem [1], or None
-    values : by metric, region and processor
+    values : by metric, region and processor, or None for all of them
     """
 
     p: int
     n: float | None
-    values: Mapping[Key, Reduced]
+    values: Mapping[tuple[str, str, int | None], Reduced]
 
     def find(self, metric: str, region: str = "") -> Reduced | None:
         """Find the value of all processors together."""
@@ -176,14 +179,12 @@ class MeasuredPoint:
         ------
         SpecError : some processors are missing
         """
-        whole = self.find(metric, region)
-        each = self.each(metric, region)
-        if whole is None and each and len(each) != self.p:
-            run = each[0].run
-            why = f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but {self.p} took part"
-            raise SpecError([Problem(run.file, run.line, 1, metric, why)])
-        if whole is not None:
+        if whole := self.find(metric, region):
             return whole.value
+        each = self.each(metric, region)
+        if each and len(each) != self.p:
+            why = f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but {self.p} took part"
+            raise SpecError([each[0].run.problem(why)])
         return sum(one.value for one in each) if each else None
 
     def each(self, metric: str, region: str = "") -> list[Reduced]:
@@ -193,6 +194,10 @@ class MeasuredPoint:
             for (name, part, processor), value in self.values.items()
             if (name, part) == (metric, region) and processor is not None
         ]
+
+    def first(self, metric: str, region: str = "") -> Measurement:
+        """Give the first measurement of a metric, of all processors or of one."""
+        return next(found.run for (name, part, _), found in self.values.items() if (name, part) == (metric, region))
 
     def regions(self, metric: str) -> list[str]:
         """List the regions, or causes, for which a metric was measured, in the order of the file."""
@@ -221,51 +226,45 @@ def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[l
     """
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", statistic, list(STATISTICS))
-    groups: dict[tuple[int, float | None], dict[Key, list[Measurement]]] = {}
+    groups: dict[tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]] = {}
     for run in runs.records:
         keys = groups.setdefault((run.p, run.n), {})
         keys.setdefault((run.metric, run.region, run.processor), []).append(run)
-    notes, problems = [], []
-    points = []
+    notes, problems, points = [], [], []
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
-        for found in keys.values():
+        values = {}
+        for key, found in keys.items():
             problems += _twice(found)
-            notes += _unnumbered(found)
-        points.append(MeasuredPoint(p, n, {key: _reduced(found, STATISTICS[statistic]) for key, found in keys.items()}))
+            if len(without := [run for run in found if run.repetition is None]) > 1:
+                why = f"{without[1]} is there {len(without)} times without a number; taken as repetitions"
+                notes.append(without[1].problem(why))
+            every = tuple(run.value for run in found)
+            values[key] = Reduced(float(STATISTICS[statistic](every)), every, found[0])
+        points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
     return points, notes
-
-
-def _reduced(found: Sequence[Measurement], by: Callable[[Sequence[float]], float]) -> Reduced:
-    values = tuple(run.value for run in found)
-    return Reduced(float(by(values)), min(values), max(values), values, found[0])
 
 
 def _twice(found: Sequence[Measurement]) -> list[Problem]:
     first: dict[int, Measurement] = {}
     problems = []
     for run in found:
-        if run.repetition is None:
-            continue
-        if run.repetition in first:
-            before = first[run.repetition]
-            why = f"repetition {run.repetition} of {_what(run)} is in {before.file}:{before.line} already"
-            problems.append(Problem(run.file, run.line, 1, run.metric, why))
-        first.setdefault(run.repetition, run)
+        if run.repetition is not None and run is not (before := first.setdefault(run.repetition, run)):
+            why = f"repetition {run.repetition} of {run} is in {before.file}:{before.line} already"
+            problems.append(run.problem(why))
     return problems
 
 
-def _unnumbered(found: Sequence[Measurement]) -> list[Problem]:
-    without = [run for run in found if run.repetition is None]
-    if len(without) < 2:
-        return []
-    run = without[1]
-    why = f"{_what(run)} is there {len(without)} times without a number; taken as repetitions"
-    return [Problem(run.file, run.line, 1, run.metric, why)]
-
-
-def _what(run: Measurement) -> str:
-    size = f", n = {run.n:g}" if run.n is not None else ""
-    own = f", processor {run.processor}" if run.processor is not None else ""
-    return f"{run.metric}{f' of {run.region}' if run.region else ''} at p = {run.p}{size}{own}"
+def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
+    """Note the metrics that the account does not use: those similar to a known one singly, the others together."""
+    first: dict[str, Measurement] = {}
+    for run in runs:
+        if run.metric not in METRICS:
+            first.setdefault(run.metric, run)
+    hints = {name: did_you_mean(name, list(METRICS)) for name in first}
+    near = [name for name in first if "did you mean" in hints[name]]
+    notes = [first[name].problem(f"is no part of the account of time{hints[name]}") for name in near]
+    if others := [name for name in first if name not in near]:
+        notes.append(first[others[0]].problem(f"no part of the account of time: {', '.join(others)}", ""))
+    return notes

@@ -36,7 +36,6 @@ _NOTHING = 1e-9
 _MOST_CAUSES, _MOST_COLUMNS, _LONGEST_CAUSE = 12, 7, 32
 _STATISTICS = {"median": "median", "mean": "mean", "min": "least"}
 
-
 _TITLES = {
     "time": "time",
     "speedup": "speed-up",
@@ -63,32 +62,26 @@ def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] =
     answers : one for each size and number of processors
     hidden : beginnings of values that are not shown
     """
-    units = {value: each.unit for answer in answers for value, each in answer.values.items()}
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
         ResultColumn("p", [each.point["p"] for each in answers], "1", written=as_number, place=True),
         ResultColumn("n", [each.point.get("n") for each in answers], "1", written=_size, place=True),
     ]
-    for value, unit in units.items():
-        values = [each.values.get(value) for each in answers]
+    for value, unit in {value: each.unit for answer in answers for value, each in answer.values.items()}.items():
+        cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
+        lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
         columns.append(
-            ResultColumn(
+            ResultColumn.of(
                 value,
-                [each.value if each else None for each in values],
+                [each.values.get(value) for each in answers],
                 unit,
-                ([each.low if each else None for each in values], [each.high if each else None for each in values]),
-                _title(value),
-                as_percent if value in _PARTS else _written,
-                on_page=(value in _TITLES or value.startswith(LOST)) and not value.startswith(tuple(hidden)),
+                title=_TITLES.get(value, lost),
+                written=as_percent if value in _PARTS else _written,
+                on_page=(value in _TITLES or bool(cause)) and not value.startswith(tuple(hidden)),
             )
         )
     failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
     return ResultTable(name, columns, Provenance.of(answers), failed)
-
-
-def _title(name: str) -> str:
-    cause = name[len(LOST) : -1] if name.startswith(LOST) else ""
-    return _TITLES.get(name) or ("processors lost" if cause == "lost" else f"lost to {escape(cause)}")
 
 
 def _size(value: float | None, unit: str, ends: Ends) -> str:
@@ -110,14 +103,17 @@ def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", 
     """
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
+    failed = [f"p = {answer.point['p']:g}: no answer: {answer.failed}" for answer in answers if answer.failed]
+    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     parts = [
         "\n".join(head),
         _times(answers, statistic),
         _lost(answers),
         wrapped(most_lost(answers)),
         _checked(answers),
+        "\n".join(failed),
+        "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
     ]
-    parts += [_failed(answers), _remarks(answers)]
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
@@ -129,11 +125,11 @@ def notes_text(notes: Iterable[Problem]) -> str:
 def _times(answers: Sequence[Answer], statistic: str) -> str:
     """Write times and what follows from them; the least and the largest of repetitions stand in brackets."""
     solved = [each for each in answers if not each.failed]
-    table = measured_table("", solved, (LOST, "one_processor"))
     if not solved:
         return ""
     spread = any("time" in each.values and each.values["time"].low is not None for each in solved)
     lead = f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the least and the largest\n\n"
+    table = measured_table("", solved, (LOST, "one_processor"))
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
     kept = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
     cells = [[row[at] for at in kept] for row in rows]
@@ -141,7 +137,7 @@ def _times(answers: Sequence[Answer], statistic: str) -> str:
 
 
 def _lost(answers: Sequence[Answer]) -> str:
-    """Write processors lost, a row for each cause, those that matter most first."""
+    """Write processors lost, a row for each cause, those that matter most first; of many points as many as fit."""
     told = [answer for answer in answers if _causes(answer)]
     most: dict[str, float] = {}
     for answer in told:
@@ -152,26 +148,21 @@ def _lost(answers: Sequence[Answer]) -> str:
         return ""
     shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
     others = [cause for cause in ranked if cause not in shown]
-    columns = _few(told)
-    books = [_causes(answer) for answer in columns]
-    rows = [["useful", *(_ratio(answer.values.get("speedup")) for answer in columns)]]
+    if len(told) > _MOST_COLUMNS:
+        step = (len(told) - 1) / (_MOST_COLUMNS - 1)
+        told = [told[round(index * step)] for index in range(_MOST_COLUMNS)]
+    books = [_causes(answer) for answer in told]
+    speedups = [answer.find("speedup") for answer in told]
+    rows = [["useful", *("" if each is None else f"{each:.4g}" for each in speedups)]]
     rows += [[_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown]
     if others:
         rows.append(["others", *(fraction(sum(book.get(cause, 0.0) for cause in others)) for book in books)])
-    head = ["processors", *("p = " + ", n = ".join(_place(answer, "n" in answer.point)) for answer in columns)]
+    head = ["processors", *(f"p = {_place(answer)}" for answer in told)]
     parts = ["where the processors go", plain_table(head, rows, range(1, len(head)))]
     if others:
         names = ", ".join(map(_cut, others[:_MOST_CAUSES]))
         parts.append(wrapped(f"others: {names}{', ...' if len(others) > _MOST_CAUSES else ''}"))
     return "\n\n".join(parts)
-
-
-def _few(answers: Sequence[Answer]) -> list[Answer]:
-    """Choose as many points as fit beside one another, the first and the last among them."""
-    if len(answers) <= _MOST_COLUMNS:
-        return list(answers)
-    step = (len(answers) - 1) / (_MOST_COLUMNS - 1)
-    return [answers[round(index * step)] for index in range(_MOST_COLUMNS)]
 
 
 def _cut(name: str) -> str:
@@ -188,65 +179,45 @@ def most_lost(answers: Sequence[Answer]) -> str:
     told = [answer for answer in answers if _causes(answer)]
     if not told:
         return ""
-    answer = max(told, key=lambda each: (_number(each.point["p"]), _number(each.point.get("n", 0.0))))
-    place = ", n = ".join(_place(answer, "n" in answer.point))
+    answer = max(told, key=lambda each: (float(each.point["p"]), float(each.point.get("n", 0.0))))
     cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
     if lost <= _LITTLE:
         return ""
     if cause == "lost":
-        return f"With p = {place}, {fraction(lost)} processors are lost; the data do not say to what."
-    return f"With p = {place}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else."
+        return f"With p = {_place(answer)}, {fraction(lost)} processors are lost; the data do not say to what."
+    return f"With p = {_place(answer)}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else."
 
 
 def _checked(answers: Sequence[Answer]) -> str:
     """Hold N T_N - W_N against the time on one processor, which says whether the assumptions hold."""
-    drifts = [
-        (answer, answer.values["one_processor_drift"].value or 0.0)
-        for answer in answers
-        if "one_processor_drift" in answer.values
-    ]
-    if not drifts:
+    told = [answer for answer in answers if "one_processor_drift" in answer.values]
+    if not told:
         return ""
-    one = drifts[0][0].values["one_processor_time"]
+    drifts = [answer["one_processor_drift"] or 0.0 for answer in told]
     rows = [
-        [*_place(answer, False), amount(answer.values["one_processor_estimate"]), percent(drift, 2, signed=True)]
-        for answer, drift in drifts
+        [f"{answer.point['p']:g}", amount(answer.values["one_processor_estimate"]), percent(drift, 2, signed=True)]
+        for answer, drift in zip(told, drifts, strict=True)
     ]
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
-    worst = max((drift for _, drift in drifts), key=abs)
+    worst = max(drifts, key=abs)
     if abs(worst) <= 0.05:
         words = "the same work is done with N processors as with one, and little is lost that was not measured"
     elif worst > 0:
         words = "more work is done with N processors than with one, or something is lost that was not measured"
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    return f"the assumptions: T_1 = {amount(one)} measured\n\n{table}\n\n{wrapped(f'Within {percent(abs(worst), 2)}: {words}.')}"
-
-
-def _failed(answers: Sequence[Answer]) -> str:
-    words = [f"p = {answer.point['p']:g}: no answer: {answer.failed}" for answer in answers if answer.failed]
-    return "\n".join(words)
-
-
-def _remarks(answers: Sequence[Answer]) -> str:
-    return "\n".join(wrapped(f"note: {note}", INDENT) for note in dict.fromkeys(n for a in answers for n in a.notes))
+    one, sentence = amount(told[0].values["one_processor_time"]), f"Within {percent(abs(worst), 2)}: {words}."
+    return f"the assumptions: T_1 = {one} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 
 def _causes(answer: Answer) -> dict[str, float]:
-    return {
-        name.removeprefix(LOST).removesuffix("]"): each.value
-        for name, each in answer.values.items()
-        if name.startswith(LOST) and each.value is not None
-    }
+    values = {name: each.value for name, each in answer.values.items() if name.startswith(LOST)}
+    return {name[len(LOST) : -1]: value for name, value in values.items() if value is not None}
 
 
-def _place(answer: Answer, sized: bool) -> list[str]:
-    words = [f"{answer.point['p']:g}"]
-    return [*words, plain(_number(answer.point["n"])) if "n" in answer.point else ""] if sized else words
-
-
-def _number(value: float | str) -> float:
-    return float(value)
+def _place(answer: Answer) -> str:
+    words = f"{answer.point['p']:g}"
+    return f"{words}, n = {plain(float(answer.point['n']))}" if "n" in answer.point else words
 
 
 def amount(value: Value | None) -> str:
@@ -255,7 +226,3 @@ def amount(value: Value | None) -> str:
         return ""
     in_seconds = value.unit == "s" and 1 <= abs(value.value) < 86_400
     return f"{value.value:.4g} s" if in_seconds else quantity(value.value, value.unit)
-
-
-def _ratio(value: Value | None) -> str:
-    return f"{value.value:.4g}" if value and value.value is not None else ""

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, Problem
 from slipstick.measure.account import regions_of, superlinear
-from slipstick.measure.measurements import Measurement, Measurements, reduce_repetitions
-from slipstick.measure.readers.reading import unknown_metrics
+from slipstick.measure.measurements import Measurement, Measurements, reduce_repetitions, unknown_metrics
 
 Array = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ printed by perf 6.1 and, with ``-x``, perf 6.8.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick.measure.measurements import Measurement, Measurements
@@ -27,21 +27,13 @@ _REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")
 _WAIT = r"([0-9.]+) (ns|us|ms|s|m|h)"
 _ROW = re.compile(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
 _WITH_SEPARATOR = 6
-_UNITS = {"m": "min"}
 
 
-def is_perf_lock(reading: Reading) -> bool:
-    """Say whether a line is the head of the table."""
+def _is_perf_lock(reading: Reading) -> bool:
     return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
 
 
-def read_perf_lock(reading: Reading) -> Measurements:
-    """Read the waits of one run.
-
-    Raises
-    ------
-    SpecError : processors or time are not told, another layout, a value that is none
-    """
+def _read_perf_lock(reading: Reading) -> Measurements:
     hints = reading.hints
     if hints.processors is None or hints.time is None:
         reading.refuse(
@@ -56,23 +48,19 @@ def read_perf_lock(reading: Reading) -> Measurements:
         if _HEADER.match(text):
             inside = True
         elif inside and text.strip() and not text.startswith(("=", "#")):
-            _row(reading, line, where, text)
+            _read_waits(reading, line, where, text)
     if not inside:
         reading.refuse(1, "", "there is no head of a table, 'contended  total wait  max wait  avg wait  type  caller'")
-    reading.runs = _added_up(reading.runs)
+    # Lines of one caller are several locks, or several ways to the same one.
+    found: dict[tuple[str, str], Measurement] = {}
+    for run in reading.runs:
+        key = run.region, run.metric
+        found[key] = replace(found[key], value=found[key].value + run.value, text="") if key in found else run
+    reading.runs = list(found.values())
     return reading.finished()
 
 
-def _added_up(runs: list[Measurement]) -> list[Measurement]:
-    """Add up the lines of one caller: several locks, or several ways to the same one."""
-    found: dict[tuple[str, str], Measurement] = {}
-    for run in runs:
-        key = run.region, run.metric
-        found[key] = replace(found[key], value=found[key].value + run.value, text="") if key in found else run
-    return list(found.values())
-
-
-def _row(reading: Reading, line: int, where: Coordinates, text: str) -> None:
+def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> None:
     if match := _ROW.fullmatch(text):
         count, total, unit, *_, rest = match.groups()
         kind, _, caller = rest.strip().partition(" ")
@@ -80,13 +68,12 @@ def _row(reading: Reading, line: int, where: Coordinates, text: str) -> None:
     else:
         fields = [each.strip() for each in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)]
         if len(fields) != _WITH_SEPARATOR:
-            if re.match(r"\s+0x[0-9a-f]+\s+\S", text):
-                return  # a line of a call stack, printed with -v
-            reading.wrong(line, "", f"{short(text.strip())} is not a line of perf lock contention")
+            if not re.match(r"\s+0x[0-9a-f]+\s+\S", text):  # a line of a call stack, printed with -v
+                reading.wrong(line, "", f"{short(text.strip())} is not a line of perf lock contention")
             return
         count, total, unit, name = fields[0], fields[1], "ns", fields[5]
-    at = Coordinates(where.p, where.n, name)
-    reading.add(line, at, "wait", total, _UNITS.get(unit, unit))
+    at = where._replace(region=name)
+    reading.add(line, at, "wait", total, "min" if unit == "m" else unit)
     reading.add(line, at, "events", count, "1")
 
 
@@ -98,8 +85,7 @@ _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
 _SHORTEST, _LONGEST = 5, 8
 
 
-@dataclass(frozen=True, slots=True)
-class EventCount:
+class EventCount(NamedTuple):
     """One line: an event, its count and, where perf gives one, a metric made of it."""
 
     line: int
@@ -110,49 +96,47 @@ class EventCount:
     ratio_unit: str
 
 
-def is_perf_stat(reading: Reading) -> bool:
-    """Say whether the first line counts an event."""
+def _is_perf_stat(reading: Reading) -> bool:
     first = reading.content[0][1] if reading.content else ""
     return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
 
 
-def read_perf_stat(reading: Reading) -> Measurements:
-    """Read one run, as separated values or as JSON lines.
-
-    Raises
-    ------
-    SpecError : the processors are not told, another layout, a value that is none
-    """
-    if reading.hints.processors is None:
-        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
-    where = Coordinates(reading.hints.processors, reading.hints.size)
-    counted = [each for line, text in reading.content if (each := _counted(reading, line, text)) is not None]
-    seen: dict[str, int] = {}
-    for each in counted:
-        if each.event in seen:
-            reading.wrong(each.line, each.event, f"is in line {seen[each.event]} already; one run a file")
-        seen.setdefault(each.event, each.line)
-        if each.value.startswith("<not"):
+def event_counts(reading: Reading) -> list[EventCount]:
+    """Read the events of one run, as separated values or as JSON lines; those that perf could not count are noted."""
+    found: dict[str, EventCount] = {}
+    missing: list[EventCount] = []
+    for line, text in reading.content:
+        each = (_counted_json if text.lstrip().startswith("{") else _counted)(reading, line, text)
+        if each is None:
             continue
-        metric = _EVENTS.get(each.event, each.event)
-        if metric == "busy" and each.event == "cpu-clock":
-            reading.wrong(each.line, each.event, "counts every processor of the machine, idle ones too; run without -a")
-        elif each.unit:
-            reading.add(each.line, where, metric, each.value, UNITS.get(each.unit, each.unit))
-        else:
-            reading.add(each.line, where, metric, each.value, "1")
-    missing = [each for each in counted if each.value.startswith("<not")]
+        if each.event in found:
+            reading.wrong(line, each.event, f"is in line {found[each.event].line} already; one run a file")
+        found.setdefault(each.event, each)
+        missing += [each] if each.value.startswith("<not") else []
     if missing:
         names = ", ".join(each.event for each in missing)
         reading.odd(missing[0].line, "", f"perf could not count {names}; left out")
-    _elapsed(reading, where, counted)
+    return [each for each in found.values() if each not in missing]
+
+
+def _read_perf_stat(reading: Reading) -> Measurements:
+    if reading.hints.processors is None:
+        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
+    where = Coordinates(reading.hints.processors, reading.hints.size)
+    counted = event_counts(reading)
+    for each in counted:
+        if each.event == "cpu-clock":
+            reading.wrong(each.line, each.event, "counts every processor of the machine, idle ones too; run without -a")
+        else:
+            unit = UNITS.get(each.unit, each.unit) or "1"
+            reading.add(each.line, where, _EVENTS.get(each.event, each.event), each.value, unit)
+    if all(each.event != "duration_time" for each in counted):
+        _add_elapsed(reading, where, counted)
     return reading.finished()
 
 
-def _elapsed(reading: Reading, where: Coordinates, counted: Sequence[EventCount]) -> None:
-    """Give the elapsed time, where perf did not count it."""
-    if any(each.event == "duration_time" and not each.value.startswith("<") for each in counted):
-        return
+def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]) -> None:
+    """Give the elapsed time, which perf did not count."""
     if reading.hints.time is not None:
         reading.add(1, where, "time", repr(reading.hints.time), "s")
         return
@@ -160,8 +144,7 @@ def _elapsed(reading: Reading, where: Coordinates, counted: Sequence[EventCount]
         if each.event == "task-clock" and each.ratio_unit == "CPUs utilized" and not reading.problems:
             used, busy = reading.number(each.line, each.event, each.ratio), float(each.value)
             if used:
-                unit = UNITS.get(each.unit, each.unit)
-                reading.add(each.line, where, "time", repr(busy / used), unit)
+                reading.add(each.line, where, "time", repr(busy / used), UNITS.get(each.unit, each.unit))
                 digits = "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
                 reading.odd(each.line, each.event, f"{digits}; ask perf for -e duration_time")
                 return
@@ -169,8 +152,6 @@ def _elapsed(reading: Reading, where: Coordinates, counted: Sequence[EventCount]
 
 
 def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
-    if text.lstrip().startswith("{"):
-        return _counted_json(reading, line, text)
     match = _FIRST.match(text)
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
@@ -199,6 +180,6 @@ def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
 
 
 FORMATS = (
-    FileFormat("perf-stat", "perf stat -x or -j", is_perf_stat, read_perf_stat),
-    FileFormat("perf-lock", "perf lock contention", is_perf_lock, read_perf_lock),
+    FileFormat("perf-stat", _is_perf_stat, _read_perf_stat),
+    FileFormat("perf-lock", _is_perf_lock, _read_perf_lock),
 )

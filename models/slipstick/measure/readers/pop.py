@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick.measure.measurements import EFFICIENCIES, Measurements
@@ -34,8 +34,7 @@ _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
 _LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class MetricCell:
+class MetricCell(NamedTuple):
     """A value of a metric in a run."""
 
     line: int
@@ -45,73 +44,65 @@ class MetricCell:
     text: str
 
 
-def is_pop(reading: Reading) -> bool:
+def _is_pop(reading: Reading) -> bool:
     """Say whether a label at the left or in the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
     labels = [row[0] for row in rows] + (rows[0] if rows else [])
     return any(_label(label)[0] in EFFICIENCIES for label in labels)
 
 
-def read_pop(reading: Reading) -> Measurements:
+def _read_pop(reading: Reading) -> Measurements:
     """Read a table of POP metrics, whichever way it lies.
 
     Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in its label or told
     beside the file.
-
-    Raises
-    ------
-    SpecError : no processes, values missing, percent and fractions mixed, a value that is none
     """
     rows = _rows(reading)
-    as_rows = any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows)
-    cells = _cells(
-        reading, [[(line, text) for text in row] for line, row in rows] if as_rows else _turned(reading, rows)
-    )
+    if any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows):
+        cells = _cells(reading, [[(line, text) for text in row] for line, row in rows])
+    else:
+        cells = _cells(reading, _turned(reading, rows))
     where = _places(reading, cells)
-    efficiencies = [
+    shares = [
         (cell, value)
         for cell in cells
         if cell.metric in EFFICIENCIES and cell.text and (value := reading.number(cell.line, cell.metric, cell.text))
     ]
-    percent = any(value > PERCENT_ABOVE for cell, value in efficiencies if cell.metric == "parallel_efficiency") or (
-        sum(value > PERCENT_ABOVE for _, value in efficiencies) * 2 > len(efficiencies)
+    percent = any(value > PERCENT_ABOVE for cell, value in shares if cell.metric == "parallel_efficiency") or (
+        sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares)
     )
-    for cell, value in efficiencies:
-        if (value <= PERCENT_ABOVE) if percent else (value > PERCENT_ABOVE):
+    for cell, value in shares:
+        if (value > PERCENT_ABOVE) != percent:
             scale = "percent" if percent else "fractions"
             reading.wrong(cell.line, cell.metric, f"{cell.text.strip()} stands among {scale}; write all on one scale")
     if reading.problems:
         reading.finished()
     for cell in cells:
-        if cell.run in where and cell.text.strip():
-            _add(reading, cell, where[cell.run], percent)
-    return reading.finished()
-
-
-def _add(reading: Reading, cell: MetricCell, where: Coordinates, percent: bool) -> None:
-    if cell.metric in EFFICIENCIES:
-        reading.add(cell.line, where, cell.metric, cell.text, "%" if percent else "1")
-    elif cell.metric == "time":
-        if cell.unit is None and reading.hints.unit is None:
+        if cell.run not in where or not cell.text.strip():
+            continue
+        if cell.metric in EFFICIENCIES:
+            reading.add(cell.line, where[cell.run], cell.metric, cell.text, "%" if percent else "1")
+        elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
             reading.odd(cell.line, "time", "run times without a unit are left out; tell it with --unit")
-        else:
+        elif cell.metric == "time":
             unit = None if cell.unit is None else _UNITS.get(cell.unit, cell.unit)
-            reading.add(cell.line, where, "time", cell.text, unit)
+            reading.add(cell.line, where[cell.run], "time", cell.text, unit)
+    return reading.finished()
 
 
 def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
     """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind #."""
     found = []
-    lines = [(line, text) for line, text in enumerate(reading.lines, 1) if text.strip()]
-    plain = [text for _, text in lines if not text.lstrip().startswith("#")]
-    delimiter = max(";,\t", key=plain[0].count) if plain else ";"
-    for line, text in lines:
-        comment = text.lstrip().startswith("#")
+    plain = next((text for _, text in reading.content), "")
+    delimiter = max(";,\t", key=plain.count)
+    for line, text in enumerate(reading.lines, 1):
+        if not text.strip():
+            continue
         try:
             row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
             reading.refuse(line, "", f"this is no line of a table of metrics: {error}; check the quotes")
-        if not comment:
+        if not text.lstrip().startswith("#"):
             found.append((line, row))
         elif row and _label(row[0])[0] == "time":
             found.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
@@ -121,8 +112,7 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
 def _label(text: str) -> tuple[str, str | None]:
     """Give our name for a label, and the unit in it."""
     match = _LABEL.fullmatch(text.strip(" -\t\"'"))
-    name = match["name"].casefold() if match else text.casefold()
-    name = name.removeprefix("mpi ").strip()
+    name = (match["name"] if match else text).casefold().removeprefix("mpi ").strip()
     return NAMES.get(name, ""), match["unit"] if match else None
 
 
@@ -132,14 +122,11 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
     for line, texts in others:
         if len(texts) != len(head):
             reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
-    whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    names = [text.strip().casefold() for text in head]
     # Processes times threads; the processes alone would be too few.
-    too_few = "number of processes" if "total threads" in (text.strip().casefold() for text in head) else None
-    return [
-        [(line, texts[at]) for line, texts in whole]
-        for at, text in enumerate(head)
-        if text.strip().casefold() != too_few
-    ]
+    too_few = "number of processes" if "total threads" in names else None
+    whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    return [[(line, texts[at]) for line, texts in whole] for at, name in enumerate(names) if name != too_few]
 
 
 def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
@@ -180,4 +167,4 @@ def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordina
     return found
 
 
-FORMATS = (FileFormat("pop", "a table of POP metrics", is_pop, read_pop),)
+FORMATS = (FileFormat("pop", _is_pop, _read_pop),)

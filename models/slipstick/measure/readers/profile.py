@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from slipstick.measure.measurements import METRICS, Measurement, Measurements
@@ -17,23 +17,16 @@ from slipstick.schema.validate import validate
 _PROFILE = re.compile(r"""["']?profile["']?\s*:""")
 
 
-def is_profile(reading: Reading) -> bool:
-    """Say whether the first line says so."""
+def _is_profile(reading: Reading) -> bool:
     return any(_PROFILE.match(text) for _, text in reading.content[:1])
 
 
-def read_profile(reading: Reading) -> Measurements:
-    """Read a profile.
-
-    Raises
-    ------
-    SpecError : everything that is wrong, each at its line
-    """
-    tree = Library().load("profile", reading.file) if _is_yaml(reading.file) else _refused(reading)
+def _read_profile(reading: Reading) -> Measurements:
+    if Path(reading.file).suffix not in (".yaml", ".yml"):
+        reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
+    tree = Library().load("profile", reading.file)
     spec = validate(ProfileSpec, tree)
-    records = [
-        record for index, run in enumerate(spec.runs) for record in _records(reading.file, tree, ("runs", index), run)
-    ]
+    records = [record for at, run in enumerate(spec.runs) for record in _records(reading.file, tree, at, run)]
     return Measurements(
         tuple(records),
         timer=spec.timer.value if spec.timer else None,
@@ -44,38 +37,25 @@ def read_profile(reading: Reading) -> Measurements:
     )
 
 
-def _is_yaml(file: str) -> bool:
-    return Path(file).suffix in (".yaml", ".yml")
-
-
-def _refused(reading: Reading) -> Table:
-    reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
-
-
-def _records(file: str, tree: Table, path: tuple[str | int, ...], run: RunSpec) -> list[Measurement]:
+def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurement]:
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
-    def made(
-        where: tuple[str | int, ...], metric: str, given: Given, region: str = "", processor: int | None = None
-    ) -> Measurement:
-        line = value_mark(tree, (*path, *where)).line
+    def made(where: tuple[str | int, ...], metric: str, given: Given, processor: int | None = None) -> Measurement:
+        line = value_mark(tree, ("runs", at, *where)).line
+        region = str(where[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)
         return Measurement(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
 
-    def spent(where: tuple[str | int, ...], by: RunSpec | ProcessorSpec, processor: int | None) -> list[Measurement]:
-        books: dict[str, Mapping[str, Given]] = {"wait": by.waits, "events": by.events}
-        busy = [made((*where, "busy"), "busy", by.busy, processor=processor)] if by.busy else []
-        return busy + [
-            made((*where, "waits" if metric == "wait" else metric, cause), metric, given, cause, processor)
-            for metric, book in books.items()
-            for cause, given in book.items()
-        ]
-
-    found = [made(("time",), "time", run.time), *spent((), run, None)]
-    for index, each in enumerate(run.each):
-        found += spent(("each", index), each, index + 1)
-    return found
+    yield made(("time",), "time", run.time)
+    parts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [((), run, None)]
+    parts += [(("each", index), each, index + 1) for index, each in enumerate(run.each)]
+    for where, by, processor in parts:
+        if by.busy:
+            yield made((*where, "busy"), "busy", by.busy, processor)
+        for key, metric, book in (("waits", "wait", by.waits), ("events", "events", by.events)):
+            for cause, given in book.items():
+                yield made((*where, key, cause), metric, given, processor)
 
 
-FORMATS = (FileFormat("profile", "a profile in YAML, 'profile: 1'", is_profile, read_profile),)
+FORMATS = (FileFormat("profile", _is_profile, _read_profile),)

@@ -1,7 +1,6 @@
 """What all readers share: a file with its lines, the values read so far, its problems and notes.
 
-JSON is parsed with every number as text with its line, so that a problem names the line. `roles` finds which of a
-file's own parameters are the processors and the size of the problem.
+JSON is parsed with every number as text with its line, so that a problem names the line.
 """
 
 from __future__ import annotations
@@ -9,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean, short
+from slipstick.errors import Problem, SpecError, UnitError, short
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.measure.measurements import METRICS, Hints, Measurement, Measurements
 from slipstick.schema.text.reader import file_text, shown_name
@@ -33,8 +33,7 @@ _UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
 _LINE_END = re.compile("\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinates:
+class Coordinates(NamedTuple):
     """Coordinates of a value: processors, size, part of the program, repetition, processor."""
 
     p: int
@@ -64,12 +63,12 @@ class Reading:
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
     _told: set[tuple[str, str | None]] = field(default_factory=set)
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
         """The lines, with any line ending."""
         return _LINE_END.split(self.text)
 
-    @property
+    @cached_property
     def content(self) -> list[tuple[int, str]]:
         """The lines with content, with their numbers from 1; comments begin with #."""
         return [
@@ -119,15 +118,21 @@ class Reading:
             self.wrong(line, what, f"{short(bare)} is not a number")
         return None
 
+    def whole(self, line: int, what: str, text: str) -> int | None:
+        """Read a whole number; None, and a problem, if it is not one."""
+        value = self.number(line, what, text)
+        if value is not None and value != int(value):
+            self.wrong(line, what, f"is a whole number; got {text}")
+            return None
+        return None if value is None else int(value)
+
     def processors(self, line: int, what: str, text: str) -> int | None:
         """Read a number of processors; None, and a problem, if it is not one."""
         value = self.number(line, what, text)
-        if value is None:
-            return None
-        if not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
+        if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
             self.wrong(line, what, f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}")
             return None
-        return int(value)
+        return None if value is None else int(value)
 
     def size(self, line: int, what: str, text: str) -> float | None:
         """Read the size of a problem; None, and a problem, if it is not one."""
@@ -167,54 +172,36 @@ class Reading:
             self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
             return
         written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
-        self.runs.append(
-            Measurement(
-                where.p,
-                where.n,
-                where.region,
-                name,
-                str(dimension),
-                base,
-                where.repetition,
-                self.file,
-                line,
-                where.processor,
-                written,
-            )
-        )
+        p, n, region, repetition, processor = where
+        found_at = (repetition, self.file, line, processor, written)
+        self.runs.append(Measurement(p, n, region, name, str(dimension), base, *found_at))
 
     def _scale(
         self, line: int, metric: str, unit: str | None, wanted: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Give the factor to base units and the dimension; None, and a problem, where there is none."""
+        """Give the factor to base units and the dimension; None, and a problem at its first line, where there is none."""
         if unit is None and wanted in (None, COUNT):
             return Fraction(1), COUNT
         written = unit if unit is not None else self.hints.unit
         if written is None:
-            self._wrong_unit(
-                line, metric, metric, None, "there is no unit; write one, as in 'time [s]', or give --unit s"
-            )
-            return None
-        if written not in self._scales:
+            found: tuple[Fraction, Dimension] | str = "there is no unit; write one, as in 'time [s]', or give --unit s"
+        elif written not in self._scales:
             try:
-                self._scales[written] = scale(written.strip() or "1")
+                found = self._scales[written] = scale(written.strip() or "1")
             except UnitError as error:
-                self._scales[written] = str(error)
-        found = self._scales[written]
-        if isinstance(found, str):
-            self._wrong_unit(line, "unit", "", written, found)
-            return None
-        if wanted is not None and found[1] != wanted:
+                found = self._scales[written] = str(error)
+        else:
+            found = self._scales[written]
+        about = "" if isinstance(found, str) and written is not None else metric
+        if not isinstance(found, str) and wanted is not None and found[1] != wanted:
             kind = "a plain number, of unit 1" if wanted == COUNT else f"in {wanted}"
-            self._wrong_unit(line, "unit", metric, written, f"{short(written)} does not fit: {metric} is {kind}")
-            return None
-        return found
-
-    def _wrong_unit(self, line: int, what: str, metric: str, unit: str | None, message: str) -> None:
-        """Record a problem of a unit at its first line only."""
-        if (metric, unit) not in self._told:
-            self.wrong(line, what, message)
-        self._told.add((metric, unit))
+            found = f"{short(written or '')} does not fit: {metric} is {kind}"
+        if not isinstance(found, str):
+            return found
+        if (about, written) not in self._told:
+            self.wrong(line, metric if written is None else "unit", found)
+        self._told.add((about, written))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +211,11 @@ class FileFormat:
     Parameters
     ----------
     name : as ``--format`` takes it
-    title : one line
     recognize : whether a file looks like one of this format
     read : the measurements in a file; raises SpecError with everything that is wrong
     """
 
     name: str
-    title: str
     recognize: Callable[[Reading], bool]
     read: Callable[[Reading], Measurements]
 
@@ -260,23 +245,6 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         line = len(_LINE_END.split(text[: odd.start()]))
         reading.refuse(line, "", f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?")
     return reading
-
-
-def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
-    """Note the metrics that the account does not use: those similar to a known one singly, the others together."""
-    first: dict[str, Measurement] = {}
-    for run in runs:
-        if run.metric not in METRICS:
-            first.setdefault(run.metric, run)
-    notes = []
-    for name, run in list(first.items()):
-        if "did you mean" in (near := did_you_mean(name, list(METRICS))):
-            notes.append(Problem(run.file, run.line, 1, name, f"is no part of the account of time{near}"))
-            del first[name]
-    if first:
-        run = next(iter(first.values()))
-        notes.append(Problem(run.file, run.line, 1, "", f"no part of the account of time: {', '.join(first)}"))
-    return notes
 
 
 def delimiter_of(line: str) -> str:
@@ -340,46 +308,6 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         reading.refuse(first + error.lineno - 1, "", f"this is no JSON: {error.msg}, at character {error.colno}")
     except RecursionError:
         reading.refuse(first, "", "this is nested too deeply to be a table of measurements")
-
-
-def roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Give the positions of the processors and the size in a point.
-
-    `Hints.columns` decides, else the usual names; a single parameter is the processors.
-
-    Parameters
-    ----------
-    reading, line : for problems
-    names : the parameters of the file, in order
-    """
-    found: dict[str, int] = {}
-    lower = [name.casefold() for name in names]
-    for ours in ("p", "n"):
-        wanted = reading.hints.columns.get(ours)
-        options = [wanted.casefold()] if wanted else [ours, *COLUMNS[ours]]
-        at = next((lower.index(option) for option in options if option in lower), None)
-        if at is not None:
-            found[ours] = at
-        elif wanted:
-            reading.wrong(line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}")
-    if "p" not in found and len(names) == 1 and not found:
-        found["p"] = 0
-        if names[0].casefold() not in ("p", *COLUMNS["p"]):
-            reading.odd(line, names[0], "the only parameter is taken as the processors; say else with --column n=NAME")
-    if "p" not in found and reading.hints.processors is None:
-        listed = ", ".join(names)
-        reading.refuse(line, "", f"which parameter is the processors? there are {listed}; name it with --column p=NAME")
-    for at, name in enumerate(names):
-        if at not in found.values():
-            reading.odd(line, name, "this parameter is neither the processors nor the size; it is left out")
-    return found
-
-
-def point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Coordinates | None:
-    """Read a point; None, and a problem, if it is not one."""
-    p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
-    n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
-    return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {

@@ -40,12 +40,11 @@ class Header:
     units: dict[str, list[str]] = field(default_factory=dict)
 
 
-def is_tidy(reading: Reading) -> bool:
+def _is_tidy(reading: Reading) -> bool:
     """Say whether the first line names columns, one of them the processors."""
-    content = reading.content
-    if not content:
+    if not reading.content:
         return False
-    line = content[0][1]
+    line = reading.content[0][1]
     names = [split_unit(cell)[0] for cell in line.split(delimiter_of(line))]
     mapped = {ours: theirs.casefold() for ours, theirs in reading.hints.columns.items()}
     known = {"p", *COLUMNS["p"], mapped.get("p", "p")}
@@ -53,35 +52,27 @@ def is_tidy(reading: Reading) -> bool:
     return bool(known & set(names)) or (len(names) > 1 and bool(values & {metric_name(name) for name in names}))
 
 
-def read_tidy(reading: Reading) -> Measurements:
+def _read_tidy(reading: Reading) -> Measurements:
     """Read a table with a header line.
 
     Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and a value are
     needed. The value stands in column ``value``, with its metric and unit in columns of those names; or each metric
     has a column of its own, with the unit in its name: ``time [s]``. `Hints.columns` tells other names. Values go
     by ``,``, ``;``, tab or ``|``, whichever the header has.
-
-    Raises
-    ------
-    SpecError : everything that is wrong, by line and column
     """
-    lines = reading.lines
     start, first = reading.content[0]
-    delimiter = delimiter_of(first)
     # Comments and empty lines stay empty, so that the reader's line numbers are those of the file.
-    kept = ["" if line.lstrip().startswith("#") or not line.strip() else line for line in lines[start - 1 :]]
-    rows = csv.reader((f"{line}\n" for line in kept), delimiter=delimiter, strict=True)
+    kept = ["" if line.lstrip().startswith("#") or not line.strip() else line for line in reading.lines[start - 1 :]]
+    rows = csv.reader((f"{line}\n" for line in kept), delimiter=delimiter_of(first), strict=True)
     header: Header | None = None
     line = start
     try:
         for cells in rows:
             line = start - 1 + rows.line_num
-            if not cells:
-                continue
-            if header is None:
+            if cells and header is None:
                 header = _header(reading, line, cells)
-            else:
-                _row(reading, line, header, cells)
+            elif cells and header is not None:
+                _read_row(reading, line, header, cells)
     except csv.Error as error:
         reading.refuse(line + 1, "", f"this is no line of a table: {error}; check the quotes")
     return reading.finished()
@@ -106,51 +97,46 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
         else:
             words = did_you_mean(name, [*COLUMNS, *METRICS]) if name else ""
             reading.odd(line, cell.strip(), f"this column is left out{words if 'did you mean' in words else ''}")
-    return _checked(reading, line, Header(place, values, [cell.strip() for cell in cells]))
-
-
-def _checked(reading: Reading, line: int, header: Header) -> Header:
+    names = [cell.strip() for cell in cells]
     for ours, theirs in reading.hints.columns.items():
-        if theirs.strip().casefold() not in {name.casefold() for name in header.names}:
-            reading.wrong(line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, header.names)}")
-    if "p" not in header.place and reading.hints.processors is None:
+        if theirs.strip().casefold() not in {name.casefold() for name in names}:
+            reading.wrong(line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, names)}")
+    if "p" not in place and reading.hints.processors is None:
         reading.wrong(line, "", "there is no column p, the processors; name it with --column p=NAME")
-    if not header.values:
+    if not values:
         wanted = "'value', or one such as 'time [s]'"
         reading.wrong(line, "", f"there is no column with values: {wanted}; name one with --column value=NAME")
-    if "metric" in header.place and [metric for metric, _ in header.values.values()] not in ([], [None]):
+    if "metric" in place and [metric for metric, _ in values.values()] not in ([], [None]):
         reading.wrong(line, "metric", "values stand in column value if there is a column metric; keep one of the two")
     if reading.problems:
         reading.finished()
-    return header
+    return Header(place, values, names)
 
 
-def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> None:
+def _read_row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> None:
     if len(cells) != len(header.names):
         counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
         reading.wrong(line, "", f"{counts}, where the header promises {len(header.names)}; check the delimiter")
         return
-
-    def cell(name: str) -> str | None:
-        return cells[header.place[name]].strip() if name in header.place else None
-
-    at_p, at_n, number, processor = cell("p"), cell("n"), cell("repetition"), cell("processor")
-    p = reading.processors(line, "p", at_p) if at_p is not None else reading.hints.processors
-    n = reading.size(line, "n", at_n) if at_n else reading.hints.size
-    repetition = _whole(reading, line, "repetition", number) if number else None
-    if p is None or (number and repetition is None):
+    cell = {name: cells[index].strip() for name, index in header.place.items()}
+    p = reading.processors(line, "p", cell["p"]) if "p" in cell else reading.hints.processors
+    n = reading.size(line, "n", cell["n"]) if cell.get("n") else reading.hints.size
+    repetition, own = (
+        reading.whole(line, name, cell[name]) if cell.get(name) else None for name in ("repetition", "processor")
+    )
+    if p is None or (cell.get("repetition") and repetition is None):
         return
-    own = _whole(reading, line, "processor", processor) if processor else None
     if own is not None and not 0 <= own <= p:
         reading.wrong(line, "processor", f"there is no processor {own} among {p}")
-    if processor and (own is None or not 0 <= own <= p):
         return
-    where = Coordinates(p, n, cell("region") or "", repetition, own)
-    metric, unit = cell("metric"), cell("unit")
+    if cell.get("processor") and own is None:
+        return
+    where = Coordinates(p, n, cell.get("region", ""), repetition, own)
+    unit = cell.get("unit")
     for index, (column, in_header) in header.values.items():
         if column is not None and not cells[index].strip():
             continue  # a metric that was not measured in this run
-        name = column or metric or "time"
+        name = column or cell.get("metric") or "time"
         if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
             reading.odd(line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says")
             before.append(unit)
@@ -167,12 +153,4 @@ def _value(reading: Reading, line: int, name: str, text: str, unit: str | None) 
     return match["number"], unit or match["unit"]
 
 
-def _whole(reading: Reading, line: int, what: str, text: str) -> int | None:
-    value = reading.number(line, what, text)
-    if value is not None and value != int(value):
-        reading.wrong(line, what, f"is a whole number; got {text}")
-        return None
-    return value if value is None else int(value)
-
-
-FORMATS = (FileFormat("csv", "a tidy table with a header", is_tidy, read_tidy),)
+FORMATS = (FileFormat("csv", _is_tidy, _read_tidy),)

@@ -93,6 +93,7 @@ _HEADER = re.compile(r"#paraver \([^)]*\):(?P<end>[0-9]+)(?P<unit>_[a-z]+)?:.*",
 _STATES = ("Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe")
 _RUNNING = 1
 _TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
+_LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
 def _read_paraver(path: Path | str, unit: str | None) -> ProgramTrace:
@@ -120,15 +121,15 @@ def _read_paraver(path: Path | str, unit: str | None) -> ProgramTrace:
                 receiver = found.named(found.lanes, tuple(ends[7:10]))
                 lane = found.named(found.lanes, tuple(ends[1:4]))
                 found.access(lane, _thread(list(found.lanes)[receiver]), ends[5])
-            elif kind in ("2", "4", "c"):
+            elif kind in _LEFT_OUT:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 found.refuse(f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?", number)
         except (ValueError, OverflowError):
             found.refuse(f"{short(line)} has a field that is no number in range", number)
     if left_out:
-        kinds = {"2": "events", "4": "collective operations", "c": "communicators"}
-        found.odd("left out, for states hold the time: " + ", ".join(f"{n:,} {kinds[k]}" for k, n in left_out.items()))
+        kinds = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
+        found.odd(f"left out, for states hold the time: {kinds}")
     useful = [label for label in found.labels if label == names[_RUNNING]]
     until = float(header["end"])
     late = found.end and max(found.end) > until
@@ -144,12 +145,11 @@ def _state_names(path: Path | str) -> dict[int, str]:
     """Read the names of states from the file beside the trace; the standard ones if there is none."""
     names = dict(enumerate(_STATES))
     beside = Path(path).with_suffix(".pcf")
-    if beside.is_file():
-        for block in _TEXT_BLOCK.finditer(file_text(beside)):
-            for row in block["rows"].splitlines():
-                code, _, name = row.strip().partition(" ")
-                if code.isdigit() and name.strip():
-                    names[int(code)] = name.strip()[:100]
+    for block in _TEXT_BLOCK.finditer(file_text(beside)) if beside.is_file() else ():
+        for row in block["rows"].splitlines():
+            code, _, name = row.strip().partition(" ")
+            if code.isdigit() and name.strip():
+                names[int(code)] = name.strip()[:100]
     return names
 
 
@@ -173,7 +173,8 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
         elif header and (row := _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :])):
             if row["task"].startswith("<idle>"):
                 continue
-            end, wait, delay, run = (found.number(row[each], f"{each} time", number) for each in _TIMES)
+            names = ("time", "wait", "delay", "run")
+            end, wait, delay, run = (found.number(row[each], f"{each} time", number) for each in names)
             preempted = _PREEMPTED in (row["rest"] or "").partition("next:")[0].split()
             lane = found.named(found.lanes, row["task"].strip())
             for label, length in (running, run), (delayed, delay), (delayed if preempted else waited, wait - delay):
@@ -187,19 +188,16 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
     return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
 
 
-_TIMES = ("time", "wait", "delay", "run")
-
 # Records: a processor is busy from create to end; enter and leave name what it does in between; accesses go to nodes.
 
 _RECORD = ("time", "processor", "event", "source", "destination", "count")
-_BEGIN = {"create": BUSY, "enter": ""}
+_EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
 def _read_records(path: Path | str, unit: str | None) -> ProgramTrace:
     found, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
-    _, head = next(rows, (1, []))
-    names = [split_unit(str(cell)) for cell in head]
+    names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
     place = {name: at for at, (name, _) in enumerate(names) if name in _RECORD}
     if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
         found.refuse(f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed")
@@ -213,29 +211,24 @@ def _read_records(path: Path | str, unit: str | None) -> ProgramTrace:
         when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
         time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
         last = max(last, time)
-        if lane == len(stacks):
-            stacks.append([])
-        if event in _BEGIN:
-            stacks[lane].append((found.named(found.labels, _BEGIN[event] or str(destination or BUSY)), time))
-        elif event in ("end", "leave"):
-            if not stacks[lane]:
-                found.refuse(
-                    f"processor {short(str(processor))} ends what it has not begun; are lines reordered?", number
-                )
-            found.span(lane, *stacks[lane].pop(), time)
-        elif event in ("access", "send"):
+        if event in ("access", "send"):
             if destination in ("", None):
                 found.refuse(f"the {event} has no destination", number)
             count = 1.0 if many in ("", None) else found.number(many, "count", number)
-            found.access(
-                lane if source in ("", None) else found.named(found.lanes, str(source)), str(destination), time, count
-            )
-            stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
-        elif event == "receive":
-            received += 1
-        else:
-            events = "create, end, enter, leave, access, send, receive"
-            found.refuse(f"{short(str(event))} is no event; there are {events}", number)
+            lane = lane if source in ("", None) else found.named(found.lanes, str(source))
+            found.access(lane, str(destination), time, count)
+        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
+        if event in ("create", "enter"):
+            name = BUSY if event == "create" else str(destination or BUSY)
+            stacks[lane].append((found.named(found.labels, name), time))
+        elif event in ("end", "leave"):
+            if not stacks[lane]:
+                why = f"processor {short(str(processor))} ends what it has not begun; are lines reordered?"
+                found.refuse(why, number)
+            found.span(lane, *stacks[lane].pop(), time)
+        elif event not in _EVENTS:
+            found.refuse(f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number)
+        received += event == "receive"
     open_ = sum(map(len, stacks))
     if open_:
         found.odd(f"{open_:,} activities have no end, and are taken to last to the end of the trace")
@@ -260,9 +253,10 @@ def _scale(found: TraceColumns, unit: str | None) -> float:
 
 
 def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
-    lines = (each for each in _lines(found.path) if each[1].strip() and not each[1].lstrip().startswith("#"))
     delimiter = ""
-    for at, line in lines:
+    for at, line in _lines(found.path):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
         delimiter = delimiter or delimiter_of(line)
         try:
             yield (
@@ -301,7 +295,7 @@ def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
     otf2 = _library("otf2", "reading OTF2 archives", "")
     damaged: type[Exception] = _library("_otf2.ErrorCodes", "reading OTF2 archives", "").Error
     found, count = TraceColumns(path), 0
-    stacks: dict[str, list[tuple[int, float]]] = {}
+    stacks: dict[int, list[tuple[int, float]]] = {}
     left_out = Counter[str]()
     try:
         with otf2.reader.open(str(path)) as archive:
@@ -311,12 +305,8 @@ def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
                 count += 1
                 if count > MOST_EVENTS:
                     found.refuse(f"more than {MOST_EVENTS:,} events; {ADVICE}")
-                lane, kind, time = (
-                    found.named(found.lanes, str(location.name)),
-                    type(event).__name__,
-                    event.time - first,
-                )
-                stack = stacks.setdefault(str(location.name), [])
+                lane, kind = found.named(found.lanes, str(location.name)), type(event).__name__
+                time, stack = event.time - first, stacks.setdefault(lane, [])
                 if kind == "Enter":
                     stack.append((found.named(found.labels, str(event.region.name)), time))
                 elif kind == "Leave" and stack:
