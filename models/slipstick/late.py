@@ -1,13 +1,15 @@
-"""NumPy, imported when something is first computed with it: files are read and checked without its start-up time."""
+"""NumPy and SymPy, imported when something is first computed with it: files are read and checked without its start-up time."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-__all__ = ["Array", "np"]
+__all__ = ["Array", "np", "sympy"]
 
 if TYPE_CHECKING:
     import numpy as np
+    import sympy
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -15,11 +17,12 @@ else:
     Array = object  # an array is typed without importing NumPy
 
     class _Late:
-        """Stands for the module until an attribute of it is asked for."""
+        """Stands for a module until an attribute of it is asked for."""
+
+        def __init__(self, module: str) -> None:
+            self._module = module
 
         def __getattr__(self, name: str) -> object:
-            import numpy
+            return getattr(import_module(self._module), name)
 
-            return getattr(numpy, name)
-
-    np = _Late()
+    np, sympy = _Late("numpy"), _Late("sympy")

@@ -16,8 +16,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel, Solution, Values, joined, only
 from slipstick.method.bounds import CompiledBounds, bounds
-from slipstick.method.closed_form.form import ClosedForm, with_takeovers
-from slipstick.method.closed_form.law import CompiledLaw
+from slipstick.method.closed_form.form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation

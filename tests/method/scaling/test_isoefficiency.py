@@ -10,8 +10,7 @@ import sympy
 
 from slipstick.errors import ModelError
 from slipstick.law.scalability import EFFICIENCY_FROM_LATENCY, ISOEFFICIENCY_WORK
-from slipstick.method.scaling.isoefficiency import Isoefficiency, isoefficiency
-from slipstick.method.scaling.overhead import Run
+from slipstick.method.scaling import Isoefficiency, Run, isoefficiency
 
 n, N = sympy.symbols("n N", positive=True)
 START, WORD, STEP = sympy.symbols("t_s t_w t_c", positive=True)

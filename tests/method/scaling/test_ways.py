@@ -11,15 +11,17 @@ from slipstick.law import LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
-from slipstick.method.scaling.isoefficiency import isoefficiency, last_reached, reached
-from slipstick.method.scaling.overhead import run_of
-from slipstick.method.scaling.ways import (
+from slipstick.method.scaling import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
     MEMORY_BOUND,
     TIME_BOUND,
     Runs,
     factors,
+    isoefficiency,
+    last_reached,
+    reached,
+    run_of,
     scalability,
 )
 from slipstick.model.activity import delay, hold

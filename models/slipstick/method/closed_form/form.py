@@ -1,8 +1,9 @@
 """The closed form of an activity: times added up without contention; exact where nothing waits and no maximum is random.
 
 The time is an expression over the model's parameters, compiled with everything that is read off it: the account, the
-stages of pipelines, the work asked of each station. Of groups, time and account are those of the first. The last part
-looks for the parameter values at which another stage of a pipeline becomes the longest (`with_takeovers`).
+stages of pipelines, the work asked of each station. Of groups, time and account are those of the first. Then stand the
+parameter values at which another stage of a pipeline becomes the longest (`with_takeovers`), and laws, which are closed forms
+as they stand.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.answer import Limit, Takeover
+from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
-from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, total
-from slipstick.expression.tape import Tape
+from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, substitute, total
+from slipstick.expression.tape import Derivatives, Tape
+from slipstick.law import Law
 from slipstick.method.answers import (
     CompiledModel,
     Flags,
@@ -38,27 +41,6 @@ from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity, Pipeline, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
-
-
-def superstep_account(population: SuperstepPopulation, model: Model, idle: str) -> Expr:
-    """Give the same time as the mean of the processors' own lines, each idle until the slowest has come [s].
-
-    Parameters
-    ----------
-    population, model : the program
-    idle : label of the time that is left until the slowest has come
-    """
-    booked: dict[int, Expr] = {}
-    plain: dict[int, Expr] = {}
-    parts: list[Expr] = []
-    for each in population.supersteps:
-        lines = [time(line, model, False, plain) for line in each.bodies]
-        longest, count = maximum(*lines), len(lines)
-        own = (time(line, model, True, booked) for line in each.bodies)
-        left = (Booked(idle, longest - line) for line in lines)
-        mean = total([*own, *left], TIME) / count
-        parts.append(each.repeat * (mean + time(each.barrier, model)))
-    return total(parts, TIME)
 
 
 class ClosedForm(CompiledModel):
@@ -170,11 +152,7 @@ class ClosedForm(CompiledModel):
                 if index in saturated
                 else self._remarks(at(whole.value, index), (*left_out.notes(index), *deadlocks.get(index, ())))
             ),
-            gradient=lambda index: Gradient(
-                {"time": {name: at(each, index) for name, each in whole.by_parameter.items()}},
-                {name: at(each, index) for name, each in whole.inputs.items()},
-                self.tape.parameters,
-            ),
+            gradient=lambda index: _gradient(self.quantity, whole, self.tape, index),
         )
 
     def _remarks(self, time: float, left_out: tuple[str, ...]) -> Remarks:
@@ -182,6 +160,13 @@ class ClosedForm(CompiledModel):
             cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
             return Remarks(failed=f"the time of {self.model.name} comes out as {time!r} s: {cause}")
         return Remarks(notes=left_out)
+
+
+def _gradient(quantity: str, found: Derivatives, tape: Tape, index: int) -> Gradient:
+    slopes, inputs = (
+        {name: at(each, index) for name, each in group.items()} for group in (found.by_parameter, found.inputs)
+    )
+    return Gradient({quantity: slopes}, inputs, tape.parameters)
 
 
 def _not_negative(time: Array) -> Array:
@@ -212,7 +197,7 @@ def whole_time(model: Model) -> Expr:
 def _account_time(model: Model) -> Expr:
     """Give the same time, its parts weighed by the share of processors that do them; the rest are idle."""
     if isinstance(model.population, SuperstepPopulation):
-        return superstep_account(model.population, model, IDLE_PROCESSORS)
+        return _superstep_account(model.population, model)
     if not isinstance(model.population, PhasedPopulation):
         return whole_time(model)
     n = model.population.size
@@ -223,6 +208,21 @@ def _account_time(model: Model) -> Expr:
         if phase.processors != n:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
             parts.append(Booked(IDLE_PROCESSORS, phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False))))
+    return total(parts, TIME)
+
+
+def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
+    """Give the same time as the mean of the processors' own lines, each idle until the slowest has come [s]."""
+    booked: dict[int, Expr] = {}
+    plain: dict[int, Expr] = {}
+    parts: list[Expr] = []
+    for each in population.supersteps:
+        lines = [time(line, model, False, plain) for line in each.bodies]
+        longest = maximum(*lines)
+        own = (time(line, model, True, booked) for line in each.bodies)
+        left = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
+        mean = total([*own, *left], TIME) / len(lines)
+        parts.append(each.repeat * (mean + time(each.barrier, model)))
     return total(parts, TIME)
 
 
@@ -327,3 +327,65 @@ def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[floa
     # At a tie the other stage binds as soon as the value moves.
     tied = before[int(np.argmax(before))] == before[binds]
     return (near if tied else far), int(np.argmax(after))
+
+
+class CompiledLaw(CompiledModel):
+    """A law compiled for many points.
+
+    Parameters
+    ----------
+    law : the formula
+    parameters : a parameter with a value for each symbol
+    """
+
+    def __init__(self, law: Law, parameters: Mapping[str, Parameter]) -> None:
+        self.law = law
+        self.quantity = law.gives.name
+        self.tape = Tape([substitute(law.right, parameters)])
+        self.parameters = tuple(self.tape.parameters)
+        self.conditions = tuple(
+            Comparison(substitute(each.left, parameters), each.relation, substitute(each.right, parameters))
+            for each in law.conditions
+        )
+
+    def brief(self, values: Values) -> Solution:
+        """Evaluate the law without its derivatives."""
+        result = self.tape.run(values)[0]
+        return self._solved(result, self._holds(values, len(result)))
+
+    def unit(self, column: str) -> str:
+        return str(self.law.gives.dimension)
+
+    def solution(self, values: Values) -> Solution:
+        """Evaluate the law with its derivatives."""
+        found = self.tape.differentiate(values)
+        holds = self._holds(values, len(found.value))
+        return replace(
+            self._solved(found.value, holds), gradient=lambda index: _gradient(self.quantity, found, self.tape, index)
+        )
+
+    def _solved(self, found: Array, holds: Flags) -> Solution:
+        """Make a solution of values, NaN where the law does not hold."""
+        return Solution(
+            model=f"law/{self.law.name}",
+            method=CLOSED_FORM,
+            count=len(found),
+            exact=np.array([self.law.exact]),
+            values={self.quantity: np.where(holds, found, np.nan)},
+            remarks=lambda index: self._remarks(at(found, index), bool(holds[index])),
+            unit=self.unit,
+        )
+
+    def _remarks(self, value: float, holds: bool) -> Remarks:
+        if not holds:
+            conditions = " and ".join(map(str, self.law.conditions))
+            return Remarks(failed=f"law {self.law.name} holds for {conditions} only")
+        if not math.isfinite(value):
+            return Remarks(failed=f"law {self.law.name} comes out as {value!r}")
+        return Remarks(notes=(self.law.note,) if self.law.note else ())
+
+    def _holds(self, values: Values, points: int) -> Flags:
+        held = np.ones(points, dtype=bool)
+        for condition in self.conditions:
+            held &= condition.holds(values)
+        return held

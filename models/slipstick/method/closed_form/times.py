@@ -176,18 +176,14 @@ def total_work(activity: Activity, of: Callable[[Activity], Expr], known: dict[i
     return found
 
 
-def release_time(name: str, model: Model) -> Expr:
-    """Give the time of the accesses to a lock's word with which it is released, the lock still held [s]."""
-    held = model.held_resource(name)
-    return held.accesses[1] * held.access
-
-
 def held_time(activity: Activity, lock: str, model: Model) -> Expr:
     """Give how long one pass holds a lock, at least; a writer holds it in place of as many as can be readers [s]."""
 
     def held(node: Activity) -> Expr:
         if isinstance(node, Hold) and node.resource == lock:
-            seconds = total([time(node.body, model, booked=False), release_time(lock, model)], TIME)
+            # It is held through the accesses to its word with which it is released.
+            word = model.held_resource(lock)
+            seconds = total([time(node.body, model, booked=False), word.accesses[1] * word.access], TIME)
             return model.resources[lock].capacity * seconds if node.mode == "write" else seconds
         return zero(TIME)
 

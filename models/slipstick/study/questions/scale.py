@@ -15,12 +15,9 @@ from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
-from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.closed_form.law import CompiledLaw
+from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm
-from slipstick.method.scaling.isoefficiency import isoefficiency
-from slipstick.method.scaling.overhead import Run, run_of
-from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
+from slipstick.method.scaling import FIXED_SIZE, TIME_BOUND, Run, Runs, factors, isoefficiency, run_of, scalability
 from slipstick.model.system import Model
 from slipstick.report.formatting import (
     NO_ENDS,

@@ -1,0 +1,819 @@
+"""MODEL -> HOW IT SCALES: how much more work more processors need, and which overhead limits it.
+
+Two roads to one number. One takes the closed form apart, with SymPy: the total overhead T_o = N T - W t_c of a model is read
+as powers and logarithms, each with the work that it alone asks for and how that grows. The other takes any compiled form,
+whatever its method, and solves for the size at each number of processors. Algebra can say why and how far, but only of closed
+forms; root finding can say how much, of everything. Where both can speak the tests hold them against each other.
+
+A term of an overhead is c n^a log(n)^b N^p log(N)^q. Work grows as c_w n^e log(n)^d. With K = E / (1 - E), a term is paid for
+when W = K T_o, that is when n^A log(n)^B = y(N) with A = e - a, B = d - b and y = K c / c_w N^p log(N)^q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
+from slipstick.expression.symbolic import to_sympy
+from slipstick.late import sympy
+from slipstick.law import Law
+from slipstick.law.account import AVERAGE_LATENCY
+from slipstick.law.scalability import LATENCY_SCALABILITY
+from slipstick.method.answers import Answers, CompiledModel
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.names import Labels
+from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
+from slipstick.results.study import Provenance
+
+USEFUL, ONE = "useful", "one-processor"
+AGAINST = (USEFUL, ONE)
+"""What counts as the work: the useful part of the account, or the time that one processor takes."""
+
+_ROUNDED = ("ceil", "floor", "ceil_log")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A parallel run in symbols.
+
+    Parameters
+    ----------
+    time : on all processors, T(n, N), a SymPy expression [s]
+    work : time of the sequential algorithm, W t_c, of the size alone [s]
+    size : the symbol n, a size parameter, or the factor on several
+    processors : the symbol N
+    values : number of every other symbol, in base units
+    rounded : steps that round were taken without rounding
+    """
+
+    time: Any
+    work: Any
+    size: Any
+    processors: Any
+    values: Mapping[Any, float] = field(default_factory=dict)
+    rounded: bool = False
+
+    @property
+    def overhead(self) -> Any:
+        """Total overhead T_o = N T - W t_c, a sum [s] (Grama, Gupta, Kumar, 1993)."""
+        whole = self.processors * self.time - self.work
+        return sympy.expand(sympy.expand_log(sympy.expand(whole), force=True))
+
+
+def run_of(
+    model: Model | Law,
+    size: str | Mapping[str, float],
+    processors: str = "population.processors",
+    *,
+    against: str = USEFUL,
+    values: Mapping[str, float] | None = None,
+) -> Run:
+    """Take time and work of a model as SymPy expressions of a size and the number of processors.
+
+    Parameters
+    ----------
+    model : an activity of one population or a program of phases, by its closed form; or a law that gives a time
+    size : the size parameter, or several in stated proportion: each grows as the common factor to its power [1]
+    processors : the parameter that stands for N
+    against : what the work is: ``useful``, the useful part of the account of all processors, or ``one-processor``, the
+        time of the same model with N = 1
+    values : numbers of a law's symbols, and of a model's parameters where they differ from its own, in base units
+
+    Raises
+    ------
+    ModelError : a parameter is not there, the model has no account, its useful work depends on the number of
+        processors, or the closed form holds a maximum, which no sum of terms can show
+
+    >>> from slipstick.expression.dimension import TIME
+    >>> from slipstick.expression.nodes import Parameter
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed_model
+    >>> n, t, N = Parameter("n", value=64.0), Parameter("t", TIME, 1.0), Parameter("N", value=4.0)
+    >>> add = delay(n / N * t, name="add", component="busy") >> delay(t * 2, name="exchange", component="communication")
+    >>> run_of(closed_model(add, N), "n", "N").overhead
+    2*N*t
+    """
+    if against not in AGAINST:
+        raise ModelError(f"there is no work {against!r} to hold a run against{did_you_mean(against, AGAINST)}")
+    time, useful = _times(model, against)
+    powers = {size: 1.0} if isinstance(size, str) else dict(size)
+    _check(model.name, (time, useful), powers, processors)
+    known = {each.name: sympy.Symbol(each.name, positive=True) for each in parameters(time, useful)}
+    numbers = {each.name: each.value for each in parameters(time, useful)} | dict(values or {})
+    factor = known[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
+    if len(powers) > 1:
+        known |= {name: _number(numbers[name]) * factor ** _number(power) for name, power in powers.items()}
+    n = known[processors]
+    spent, work = (_smooth(model.name, to_sympy(each, known), n) for each in (time, useful))
+    work = sympy.simplify(n * work) if against == USEFUL else spent.subs(n, 1)
+    if work.has(n):
+        raise ModelError(f"the useful work of {model.name} depends on {processors}; hold it against {ONE} instead")
+    given = {
+        symbol: float(number)
+        for name, symbol in known.items()
+        if name not in powers and name != processors and (number := numbers[name]) is not None
+    }
+    nodes = (node for each in (time, useful) for node in walk(each))
+    rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
+    return Run(spent, work, factor, n, given, rounded)
+
+
+def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
+    """Give the time, and the useful time of one processor."""
+    if isinstance(model, Law):
+        if against == USEFUL:
+            raise ModelError(f"law {model.name} has no account of what is useful; hold it against {ONE} instead")
+        return model.right, model.right
+    if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
+        raise ModelError(f"{model.name} is no run of N processors; give it one population, or phases")
+    form = ClosedForm(model)
+    labels = Labels.of(model)
+    booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
+    useful = only_booked(form.account, [name for name in booked if labels.component(name) in model.useful])
+    return form.time, useful
+
+
+def _check(name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str) -> None:
+    there = [each.name for each in parameters(*times)]
+    for path in (*powers, processors):
+        if path not in there:
+            raise ModelError(f"the time of {name} does not depend on {path!r}{did_you_mean(path, there)}")
+
+
+def _smooth(name: str, expr: Any, processors: Any) -> Any:
+    """Leave rounding out: a count that is rounded up is taken as it is. There is at least one processor."""
+    smooth = expr.replace(sympy.ceiling, lambda inner: inner).replace(sympy.floor, lambda inner: inner)
+    smooth = smooth.xreplace({sympy.Max(1, processors, evaluate=False): processors})
+    if smooth.has(sympy.Max, sympy.Min, sympy.Piecewise):
+        raise ModelError(f"the time of {name} holds a maximum or a choice, so its overhead is no sum of terms")
+    return smooth
+
+
+def _number(value: float | None) -> Any:
+    """Take a number as a fraction where it is meant as one."""
+    return sympy.nsimplify(value, rational=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a sum: coefficient x n^size log(n)^size_log N^processors log(N)^processors_log."""
+
+    expression: Any
+    coefficient: Any
+    size: Any
+    size_log: Any
+    processors: Any
+    processors_log: Any
+
+    @property
+    def negative(self) -> bool:
+        """Say whether the term takes away from the sum."""
+        return bool(self.coefficient.could_extract_minus_sign())
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one term of the overhead asks of the work at a constant efficiency.
+
+    Parameters
+    ----------
+    term : the term
+    work : the work W t_c that pays for it, an expression of N and K = E / (1 - E) [s]; exact where the term allows it,
+        else the leading part for large N; None where no work pays
+    exact : whether `work` is exact
+    order : how it grows with N, without constant factors; an exponential keeps those in its exponent
+    never : why no work pays for it, from some N on; empty where it can be paid
+    """
+
+    term: Term
+    work: Any
+    exact: bool
+    order: Any
+    never: str = ""
+
+    def rank(self, values: Mapping[Any, float], processors: Any) -> tuple[float, ...]:
+        """Order needs by how fast they grow: never, exponentials, powers of N, of log N, of log log N."""
+        if self.never:
+            return (math.inf,)
+        order = sympy.log(self.order.subs(values))
+        x = sympy.Symbol("x", positive=True)
+        # With N = exp(x) a power is linear in x and a logarithm is log x.
+        parts = sympy.expand(sympy.expand_log(order.subs(processors, sympy.exp(x)), force=True))
+        steep = [each for each in sympy.Add.make_args(parts) if each.has(sympy.exp)]
+        power = float(parts.coeff(x)) if not steep else math.inf
+        fastest = max((float(sympy.log(each.subs(x, 30.0)).evalf()) for each in steep), default=0.0)
+        log, loglog = parts.coeff(sympy.log(x)), parts.coeff(sympy.log(sympy.log(x)))
+        return fastest, power, float(log), float(loglog)
+
+
+def term_of(expression: Any, size: Any, processors: Any) -> Term:
+    """Read a product as powers and logarithms of n and N.
+
+    Raises
+    ------
+    ModelError : it is something else
+    """
+    powers: dict[Any, Any] = dict.fromkeys((size, sympy.log(size), processors, sympy.log(processors)), sympy.Integer(0))
+    rest = sympy.Integer(1)
+    for base, exponent in sympy.powsimp(expression).as_powers_dict().items():
+        if base in powers and not exponent.has(size, processors):
+            powers[base] += exponent
+        else:
+            rest *= base**exponent
+    if rest.has(size, processors):
+        raise ModelError(f"{expression} is no product of powers and logarithms of {size} and {processors}")
+    return Term(expression, rest, *powers.values())
+
+
+def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> Need:
+    """Solve W = K T_o for one positive term.
+
+    Parameters
+    ----------
+    term, work : of the overhead, and the leading term of the work
+    ratio : the symbol K = E / (1 - E)
+    size, processors : the symbols n and N
+    """
+    log_n = sympy.log(processors)
+    power, logs = work.size - term.size, work.size_log - term.size_log
+    wanted = ratio * term.coefficient / work.coefficient * processors**term.processors * log_n**term.processors_log
+    grows = _sign((term.processors, term.processors_log))
+    if _sign((power, logs)) <= 0:
+        return _unpaid(term, work, size, grows, _sign((power, logs)))
+    if power == 0:
+        reached = wanted ** (1 / logs)  # log n
+        needed = work.coefficient * sympy.exp(work.size * reached) * reached**work.size_log
+        return Need(term, sympy.powsimp(needed), True, _order_of_power(work, reached, processors))
+    if grows <= 0:
+        return Need(
+            term, work.coefficient * wanted if term.size == term.size_log == 0 else None, True, sympy.Integer(1)
+        )
+    if logs == 0 or term.size == term.size_log == 0:
+        exponent = work.size / power
+        needed = work.coefficient * wanted**exponent
+        if term.size == term.size_log == 0 or work.size_log == 0:
+            return Need(
+                term,
+                sympy.powsimp(sympy.expand_power_base(needed, force=True)),
+                True,
+                _bare(term, exponent, log_n, processors),
+            )
+    large = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
+    rise = term.processors if term.processors != 0 else term.processors_log
+    long = large * rise / power  # log n for large N, but for constants
+    needed = work.coefficient * (wanted / long**logs) ** (work.size / power) * long**work.size_log
+    order = _bare(term, work.size / power, log_n, processors) * large ** (work.size_log - logs * work.size / power)
+    return Need(term, sympy.powsimp(needed), False, order)
+
+
+def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
+    """Say why a term that keeps up with the work is never paid for; a constant share is paid, or not, from the start."""
+    if falls == 0 and grows < 0:
+        return Need(term, None, True, sympy.Integer(1))
+    if falls == 0 and grows == 0:
+        why = f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency whatever the size"
+        return Need(term, None, True, sympy.Integer(1), why)
+    speed = "as fast as" if falls == 0 else "faster than"
+    return Need(
+        term,
+        None,
+        True,
+        sympy.Integer(1),
+        f"{term.expression} grows with {size} {speed} the work, so a larger size cannot pay for it",
+    )
+
+
+def _bare(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
+    return processors ** (term.processors * exponent) * log_n ** (term.processors_log * exponent)
+
+
+def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
+    """Give exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
+    log_n = sympy.log(processors)
+    slope = sympy.simplify(reached / log_n)
+    bare = reached.as_independent(processors, as_Add=False)[1]
+    steep = sympy.exp(work.size * reached) if slope.has(processors) else processors ** (work.size * slope)
+    return steep * bare**work.size_log
+
+
+def _sign(powers: tuple[Any, Any]) -> int:
+    """Tell growth from decay: the power decides, then the logarithm's."""
+    first = next((each for each in powers if each != 0), 0)
+    return bool(first > 0) - bool(first < 0)
+
+
+FURTHEST = 64.0
+"""How far from 0 a root is looked for, either way."""
+
+Function = Callable[..., Array]
+
+
+def reached(function: Function, *points: Array, tolerance: float = 1e-12, furthest: float = FURTHEST) -> Array:
+    """Find the x nearest to 0, to within a doubling, at which a function changes its sign.
+
+    From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root between two places hands
+    it to Chandrupatla's method (SciPy). A place where the function is not a number is the end of the search on that side.
+
+    Parameters
+    ----------
+    function : of x and of the points, all arrays of one length
+    points : what else it depends on, aligned
+    tolerance : to which x is found
+    furthest : how far to look
+
+    Returns
+    -------
+    x at each point; not a number where the sign does not change
+
+    >>> reached(lambda x, goal: x**2 - goal, np.array([4.0, 9.0])).round(9)
+    array([2., 3.])
+    """
+    count = len(points[0])
+    here = np.asarray(function(np.zeros(count), *points), dtype=float)
+    low, high = np.full(count, np.nan), np.full(count, np.nan)
+    low[here == 0.0] = high[here == 0.0] = 0.0
+    for side in (1.0, -1.0):
+        _bracket(function, points, here, low, high, side, furthest)
+    return _refined(function, points, low, high, tolerance)
+
+
+def last_reached(function: Function, *points: Array, places: Array, tolerance: float = 1e-12) -> Array:
+    """Find the largest x at which a function falls through 0, seen at the given places.
+
+    Parameters
+    ----------
+    function, points, tolerance : as for `reached`
+    places : where to look, in rising order
+
+    Returns
+    -------
+    x at each point; not a number where it falls through 0 between no two places
+
+    >>> last_reached(lambda x, top: (x - 1) * (top - x), np.array([4.5]), places=np.arange(10.0)).round(9)
+    array([4.5])
+    """
+    count = len(points[0])
+    low, high = np.full(count, np.nan), np.full(count, np.nan)
+    before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
+    for left, right in pairwise(places):
+        after = np.asarray(function(np.full(count, right), *points), dtype=float)
+        falls = (before > 0) & (after <= 0)
+        low[falls], high[falls] = left, right
+        before = after
+    return _refined(function, points, low, high, tolerance)
+
+
+def _refined(function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float) -> Array:
+    from scipy.optimize.elementwise import find_root
+
+    found = np.where(low == high, low, np.nan)
+    open_ = np.flatnonzero(np.isfinite(low) & (low != high))
+    if len(open_):
+        result = find_root(
+            function,
+            (low[open_], high[open_]),
+            args=tuple(each[open_] for each in points),
+            tolerances={"xatol": tolerance, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0},
+        )
+        found[open_] = np.where(result.success, result.x, np.nan)
+    return found
+
+
+def _bracket(
+    function: Function, points: tuple[Array, ...], here: Array, low: Array, high: Array, side: float, furthest: float
+) -> None:
+    """Write down, for each point that has none yet, two places between which the sign changes."""
+    edge, step = np.zeros(len(here)), 0.5
+    searching = np.isnan(low) & np.isfinite(here)
+    while step <= furthest and searching.any():
+        rows = np.flatnonzero(searching)
+        value = np.asarray(function(np.full(len(rows), side * step), *(each[rows] for each in points)), dtype=float)
+        crossed = rows[np.isfinite(value) & (np.sign(value) != np.sign(here[rows]))]
+        low[crossed] = np.minimum(edge[crossed], side * step)
+        high[crossed] = np.maximum(edge[crossed], side * step)
+        searching[crossed] = False
+        searching[rows[~np.isfinite(value)]] = False
+        edge[rows] = side * step
+        step *= 2.0
+
+
+MOST_PROCESSORS = 2.0**40
+"""Up to so many processors it is looked which term asks for the most work."""
+
+RATIO = "efficiency_ratio"
+"""Name of the symbol K = E / (1 - E)."""
+
+_LOG_SIZES = np.arange(0.0, 700.0, 0.5)  # larger sizes have no double
+
+
+@dataclass(frozen=True, slots=True)
+class DominantTerm:
+    """A term of the overhead that asks for the most work, from some number of processors on."""
+
+    term: Any
+    since: float
+
+
+@dataclass(frozen=True)
+class Isoefficiency:
+    """How work must grow with the number of processors at one efficiency.
+
+    Parameters
+    ----------
+    run : time and work in symbols
+    efficiency : E, held constant [1]
+    needs : what each positive term of the overhead asks for, in the order of the sum
+    gains : the terms that take away from the overhead
+    limit : why the efficiency is out of reach whatever the size; empty where it is reached
+    """
+
+    run: Run
+    efficiency: float
+    needs: tuple[Need, ...]
+    gains: tuple[Term, ...]
+    limit: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """K = E / (1 - E) [1]."""
+        return self.efficiency / (1.0 - self.efficiency)
+
+    @property
+    def ratio_symbol(self) -> Any:
+        """The symbol that stands for K."""
+        return sympy.Symbol(RATIO, positive=True)
+
+    @property
+    def order(self) -> Any:
+        """How the work grows for large N: as the fastest growing need; None where no work is enough.
+
+        An exponent that depends on the efficiency or on times is given as a number.
+        """
+        if self.limit:
+            return None
+        if not self.needs:
+            return sympy.Integer(1)
+        return self.order_of(self.leading)
+
+    def order_of(self, need: Need) -> Any:
+        """Give how a need grows, the numbers in its exponents written out."""
+        return _rounded(need.order.subs(self._numbers))
+
+    @property
+    def leading(self) -> Need:
+        """The need that grows fastest."""
+        return max(self.needs, key=lambda need: need.rank(self._numbers, self.run.processors))
+
+    @property
+    def exact(self) -> Any:
+        """W(N) from the whole overhead, an expression of N, K and the parameters [s]; None where only numbers can tell.
+
+        There is one where the overhead is free of the size, or all its terms hold the same power of it, or the equation
+        is one of the second degree in the size.
+        """
+        n, k = self.run.size, self.ratio_symbol
+        if self.limit:
+            return None
+        if not self.run.overhead.has(n):
+            return k * self.run.overhead
+        equation = sympy.expand(self.run.work - k * self.run.overhead)
+        common = sympy.Mul(*(n ** min(each.as_powers_dict().get(n, 0) for each in sympy.Add.make_args(equation)),))
+        equation = sympy.expand(sympy.simplify(equation / common))
+        if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
+            return None
+        roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
+        found = [each for each in roots if self._is_ours(each)]
+        return sympy.simplify(self.run.work.subs(n, found[0])) if len(found) == 1 else None
+
+    def size(self, processors: Array) -> Array:
+        """Solve E(n, N) = E for the size at each number of processors: the largest root; not a number where there is none."""
+        overhead, work = [*(need.term for need in self.needs), *self.gains], _terms(self.run.work, self.run)
+
+        def missing(x: Array, each: Array) -> Array:
+            with np.errstate(all="ignore"):
+                return np.asarray(self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0)
+
+        return np.asarray(np.exp(last_reached(missing, np.asarray(processors, dtype=float), places=_LOG_SIZES)))
+
+    def work(self, processors: Array) -> Array:
+        """Give the work W t_c at each number of processors that keeps the efficiency [s]."""
+        sizes = np.log(self.size(processors))
+        return self._sum(_terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float))
+
+    def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
+        """Add terms up at log n = x."""
+        logs, found = np.log(processors), np.zeros(len(x))
+        for each in terms:
+            p, q = float(each.processors), float(each.processors_log)
+            with np.errstate(all="ignore"):
+                growth = np.exp(float(each.size) * x) * x ** float(each.size_log)
+                found = found + self._value(each.coefficient) * growth * processors**p * logs**q
+        return found
+
+    @cached_property
+    def dominant_terms(self) -> tuple[DominantTerm, ...]:
+        """Say which term asks for the most work from which number of processors on, from 2 to `MOST_PROCESSORS`."""
+        if self.limit or not self.needs:
+            return ()
+        places = np.geomspace(2.0, MOST_PROCESSORS, 400)
+        table = np.stack([self._log_work(need, places) for need in self.needs])
+        first = np.argmax(table, axis=0)
+        changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
+        return tuple(
+            DominantTerm(self.needs[first[at]].term.expression, self._since(first, int(at), places)) for at in changes
+        )
+
+    def _since(self, first: Array, at: int, places: Array) -> float:
+        """Narrow down where one need overtakes another."""
+        if at == 0:
+            return float(places[0])
+        old, new = self.needs[int(first[at - 1])], self.needs[int(first[at])]
+        low, high = float(places[at - 1]), float(places[at])
+        for _ in range(60):
+            middle = np.array([(low * high) ** 0.5])
+            ahead = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]
+            low, high = (low, float(middle[0])) if ahead else (float(middle[0]), high)
+        return high
+
+    def _log_work(self, need: Need, processors: Array) -> Array:
+        """Solve A log n + B log log n = log y for one need, and give log W; at least the work of the smallest size."""
+        term, work = need.term, _leading(self.run)
+        a, b = float(work.size - term.size), float(work.size_log - term.size_log)
+        logs = np.log(processors)
+        y = np.log(self.ratio * self._value(term.coefficient) / self._value(work.coefficient)) + (
+            float(term.processors) * logs + float(term.processors_log) * np.log(logs)
+        )
+        if a == b == 0:
+            return np.full(len(processors), -np.inf)
+        x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
+        x = np.maximum(x, 1e-9)
+        return np.asarray(
+            np.log(self._value(work.coefficient)) + float(work.size) * x + float(work.size_log) * np.log(x)
+        )
+
+    def _value(self, expression: Any) -> float:
+        return float(expression.subs(self.run.values))
+
+    @property
+    def _numbers(self) -> dict[Any, float]:
+        return {**self.run.values, self.ratio_symbol: self.ratio}
+
+    def _is_ours(self, root: Any) -> bool:
+        """Tell the root that is a size from the others, by its value at some number of processors."""
+        value = complex(root.subs(self._numbers).subs(self.run.processors, 1000))
+        return abs(value.imag) < 1e-9 * abs(value) and value.real > 0
+
+
+def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
+    """Say how the work must grow for an efficiency to stay: W t_c = E / (1 - E) T_o(W, N).
+
+    Each term of the overhead is balanced against the work by itself; the one that then grows fastest gives the order.
+    Rounding is left out, and so is that no more processors can be used than the size allows.
+
+    Parameters
+    ----------
+    run : time and work of a model, as `run_of` gives them
+    efficiency : E, above 0 and below 1 [1]
+
+    Raises
+    ------
+    ModelError : the efficiency is out of range, a term is no product of powers and logarithms, or a parameter has no value
+
+    Notes
+    -----
+    Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993.
+
+    >>> import sympy
+    >>> n, N = sympy.symbols("n N", positive=True)
+    >>> adding = isoefficiency(Run(n / N + 2 * sympy.log(N, 2), n, n, N), 0.8)
+    >>> adding.order, adding.work(np.array([4.0, 8.0])).round(6)
+    (N*log(N), array([ 64., 192.]))
+    """
+    if not 0.0 < efficiency < 1.0:
+        raise ModelError(f"an efficiency to keep lies between 0 and 1; got {efficiency:g}")
+    missing = sorted(map(str, (run.overhead + run.work).free_symbols - {run.size, run.processors, *run.values}))
+    if missing:
+        raise ModelError(f"an isoefficiency needs a value for {', '.join(missing)}")
+    n, count, ratio = run.size, run.processors, sympy.Symbol(RATIO, positive=True)
+    terms = _terms(run.overhead, run)
+    work = _leading(run)
+    needs = tuple(need_of(each, work, ratio, n, count) for each in terms if not each.negative)
+    found = Isoefficiency(run, efficiency, needs, tuple(each for each in terms if each.negative))
+    limit = _limit(found, work)
+    # Constant shares that leave room for the efficiency ask for nothing more.
+    return (
+        replace(found, limit=limit) if limit else replace(found, needs=tuple(replace(each, never="") for each in needs))
+    )
+
+
+def _limit(found: Isoefficiency, work: Term) -> str:
+    """Say why no size reaches the efficiency; constant shares of the work are out of reach only together."""
+    growing = [
+        need for need in found.needs if need.never and (need.term.processors, need.term.processors_log) != (0, 0)
+    ]
+    if growing:
+        return growing[0].never + _last(found, growing[0].term, work)
+    shares = [
+        need
+        for need in found.needs
+        if need.never and (need.term.size, need.term.size_log) == (work.size, work.size_log)
+    ]
+    faster = [need for need in found.needs if need.never and need not in shares]
+    if faster:
+        return faster[0].never
+    total = sum(found._value(need.term.coefficient / work.coefficient) for need in shares)
+    return f"{shares[0].never}: it stays under {1 / (1 + total):.4g}" if total * found.ratio >= 1 else ""
+
+
+def _last(found: Isoefficiency, term: Term, work: Term) -> str:
+    """Say up to how many processors a share of the work that grows with them still leaves the efficiency."""
+    if (term.size, term.size_log) != (work.size, work.size_log):
+        return ""
+    share, p, q = found._value(found.ratio * term.coefficient / work.coefficient), term.processors, term.processors_log
+    most = reached(lambda s, c: c + float(p) * np.exp(s) + float(q) * s, np.log(np.array([share])))
+    return f": no size reaches {found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
+
+
+def _leading(run: Run) -> Term:
+    """Give the term of the work that grows fastest with the size."""
+    return max(_terms(run.work, run), key=lambda term: (term.size, term.size_log))
+
+
+def _terms(whole: Any, run: Run) -> list[Term]:
+    """Read a sum term by term."""
+    return [term_of(each, run.size, run.processors) for each in sympy.Add.make_args(sympy.expand(whole)) if each != 0]
+
+
+def _log_size(a: float, b: float, y: Array) -> Array:
+    """Solve a x + b log x = y for the larger x."""
+    start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
+    return np.asarray(np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y)))
+
+
+def _rounded(expression: Any) -> Any:
+    """Write the numbers of an order with four digits."""
+    short = {each: float(f"{float(each):.4g}") for each in expression.atoms(sympy.Float)}
+    return expression.xreplace(
+        {old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4) for old, new in short.items()}
+    )
+
+
+FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
+TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
+WAYS = (FIXED_SIZE, TIME_BOUND, EFFICIENCY_CONSERVED, MEMORY_BOUND)
+"""How the size goes with the number of processors: not at all, or so that time, efficiency or memory is kept."""
+
+_ROUGH = 1e-3
+"""To which the logarithm of a factor is found where each point takes a simulation."""
+
+_EXACT = 1e-12
+_DOUBLINGS = 64.0
+
+Columns = Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One model at any size on the numbers of processors that its forms were compiled for.
+
+    Parameters
+    ----------
+    forms : (form, numbers of processors it stands for); a form that can vary N stands for all
+    processors : the parameter that stands for N
+    size : base value and power of each size parameter: it is base x factor^power
+    against : what the work is, see `run_of`
+    """
+
+    forms: Sequence[tuple[CompiledModel, Array]]
+    processors: str
+    size: Mapping[str, tuple[float, float]]
+    against: str
+
+    @property
+    def any_number(self) -> bool:
+        """Say whether N can be anything, without building the model anew."""
+        return self.processors in self.forms[0][0].parameters
+
+    @property
+    def tolerance(self) -> float:
+        """How closely a factor is to be solved for."""
+        return _ROUGH if self.forms[0][0].block == 1 else _EXACT
+
+    def sizes(self, factor: Array) -> dict[str, Array]:
+        """Give each size parameter at a factor, in base units."""
+        return {path: base * factor**power for path, (base, power) in self.size.items()}
+
+    def columns(self, factor: Array, count: Array) -> dict[str, Array]:
+        """Answer at aligned factors and numbers of processors; time and efficiency are always there.
+
+        Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at the same size.
+        """
+        return self._answered(factor, count)[0]
+
+    def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
+        """Give the same columns, and how each point was computed."""
+        found, pieces = self._answered(factor, count)
+        return found, Provenance.joined(len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces))
+
+    def _answered(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        found, pieces = self._solved(factor, count)
+        first = self.forms[0][0].quantity
+        sides = [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
+        one = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
+        for end, other in sides:
+            found[_end(end, "time")] = found[_end(end, first)]
+            if self.against == ONE:
+                # Divided by the other end: the widest that the interval of the ratio can be.
+                with np.errstate(all="ignore"):
+                    alone = one.get(_end(end, first), one[first])
+                    found[_end(end, "efficiency")] = alone / (count * found[_end(other, first)])
+        found.setdefault("efficiency", np.full(len(count), np.nan))
+        return found, pieces
+
+    def _solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        pieces: list[tuple[NDArray[np.intp], Answers]] = []
+        for form, numbers in self.forms:
+            mine = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
+            values = {path: each for path, each in self.sizes(factor[mine]).items() if path in form.parameters}
+            if self.any_number:
+                values[self.processors] = count[mine]
+            for cut in form.blocks(values, len(mine)):
+                here = {path: each[cut] for path, each in values.items()}
+                pieces.append((mine[cut], form.points(here)))
+        blocks = [(rows, points.columns()) for rows, points in pieces]
+        found = {name: np.full(len(count), np.nan) for _, columns in blocks for name in columns}
+        for rows, columns in blocks:
+            for name, column in columns.items():
+                found[name][rows] = column
+        return found, pieces
+
+
+def _end(end: str, name: str) -> str:
+    return f"{end}[{name}]" if end else name
+
+
+def factors(
+    runs: Runs, way: str, count: Array, goal: float = 0.0, memory: Callable[[Array, Array], Array] | None = None
+) -> Array:
+    """Solve for the factor on the size at each number of processors.
+
+    Parameters
+    ----------
+    runs : the model
+    way : how the size goes with N
+    count : numbers of processors
+    goal : what is kept: the time [s], the efficiency [1], or the memory of a processor [B]
+    memory : memory of a processor, of the factor and N [B]
+
+    Returns
+    -------
+    the factor nearest to 1; not a number where none between 2^-64 and 2^64 keeps what is to be kept
+    """
+    if way == FIXED_SIZE:
+        return np.ones(len(count))
+
+    def missing(x: Array, each: Array) -> Array:
+        with np.errstate(all="ignore"):
+            if way == MEMORY_BOUND:
+                assert memory is not None
+                return memory(2.0**x, each) / goal - 1.0
+            columns = runs.columns(2.0**x, each)
+            return columns["time"] / goal - 1.0 if way == TIME_BOUND else columns["efficiency"] / goal - 1.0
+
+    tolerance = _EXACT if way == MEMORY_BOUND else runs.tolerance
+    return np.asarray(2.0 ** reached(missing, count, tolerance=tolerance, furthest=_DOUBLINGS))
+
+
+def scalability(time: Array, efficiency: Array) -> Array:
+    """Give the latency metric L(N) / L(N') for each pair of runs with N' > N, an upper triangle; the rest is not a number.
+
+    Parameters
+    ----------
+    time, efficiency : of each run, by rising number of processors
+
+    Notes
+    -----
+    With L = T (1 - E) it is (4) of Scale-Graph, IEEE TSE 1997, where E is kept, and (12) where T is. A run without
+    latency, such as one on one processor, has nothing to compare.
+
+    >>> scalability(np.array([100.0, 100.0]), np.array([0.5, 0.39])).round(2)
+    array([[ nan, 0.82],
+           [ nan,  nan]])
+    """
+    latency = AVERAGE_LATENCY.equation(time, efficiency)
+    table = np.full((len(time), len(time)), np.nan)
+    with np.errstate(all="ignore"):
+        ratio = np.where(latency > 0, latency, np.nan)
+        rows, columns = np.triu_indices(len(time), 1)
+        table[rows, columns] = LATENCY_SCALABILITY.equation(ratio[rows], ratio[columns])
+    return table
