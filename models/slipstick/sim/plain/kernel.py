@@ -2,6 +2,7 @@
 
 Each instruction is a method named after it: it takes the operands that `slipstick.sim.plan.plan.Op` lists, the token that
 executes it and the time, changes the state of the run, and says whether the token goes on at once (True) or waits (False).
+A parameter named in `Kernel.tables` is the object there that the operand numbers; any other is the operand itself.
 The compiled kernel (`slipstick.sim.compiled`) gives the same events and the same statistics to the last bit.
 
 A spin lock is written in several instructions (see `slipstick.sim.plan.builder`): each test or test-and-set is a visit to
@@ -12,9 +13,10 @@ numbers of requests and of releases, which are counted anyway, are the tickets t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from heapq import heappush
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,9 @@ from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
 Trace = list[tuple[float, int, int, int]]
 """(time [s], customer, branch or item, number of the instruction) of every instruction executed."""
+
+Draws = Iterator[float]
+"""Values of a random quantity."""
 
 PLACES = 2.0**53
 """Positions in a random order: as many as a random number distinguishes."""
@@ -80,13 +85,27 @@ class Kernel(EventLoop):
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
+        self.tables: dict[str, Sequence[Any]] = {
+            "draw": self.draws,
+            "place": [None, *self.draws],
+            **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
+            **dict.fromkeys(("lock", "counter"), self.locks),
+            "monitor": [*self.locks, None],
+            "barrier": self.barriers,
+            "pool": self.task_pools,
+        }
         for pc, (op, *operands) in enumerate(plan.code):
             instruction = getattr(Kernel, Op(op).name.lower())
-            action = partial(instruction, self, *operands[: instruction.__code__.co_argcount - 3])
+            names = instruction.__code__.co_varnames[1 : instruction.__code__.co_argcount - 2]
+            bound = [
+                self.tables[name][each] if name in self.tables else each
+                for name, each in zip(names, operands, strict=False)
+            ]
+            action = partial(instruction, self, *bound)
             self.code.append(action if trace is None else traced(action, pc, trace))
         self._start()
 
-    def _values(self, draw: int, seed: int, replication: int) -> Iterator[float]:
+    def _values(self, draw: int, seed: int, replication: int) -> Draws:
         each = self.plan.draws[draw]
         if each.distribution.constant:
             return itertools.repeat(each.distribution.mean)
@@ -175,36 +194,36 @@ class Kernel(EventLoop):
             found += [Wait(each.customer, f"barrier {name}") for each in waiting]
         return found
 
-    def delay(self, draw: int, label: int, token: Token, now: float) -> bool:
+    def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
         """Let time pass."""
         token.label = label
-        heappush(self.heap, (now + next(self.draws[draw]), self.order(), self.resume, token))
+        heappush(self.heap, (now + next(draw), self.order(), self.resume, token))
         return False
 
     def serve(
         self,
         station: int,
-        draw: int,
+        draw: Draws,
         label: int,
         wait: int,
         where: int,
         rank: int,
-        place: int,
+        place: Draws | None,
         token: Token,
         now: float,
     ) -> bool:
         """Visit a station; where its order is random, also draw the place in its queue."""
         token.label, token.wait, token.rank = label, wait, rank
-        if place:
-            token.place = next(self.draws[place - 1])
-        if where != Where.FIXED:
+        if place is not None:
+            token.place = next(place)
+        if where:
             station += token.customer if where == Where.OWN else token.aim
-        self.stations[station].enter(token, next(self.draws[draw]), now)
+        self.stations[station].enter(token, next(draw), now)
         return False
 
-    def aim_at_random(self, draw: int, first: int, customers: int, token: Token, now: float) -> bool:
+    def aim_at_random(self, draw: Draws, first: int, customers: int, token: Token, now: float) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
-        far = int(next(self.draws[draw]) * (customers - 1))
+        far = int(next(draw) * (customers - 1))
         token.aim = first + (token.customer - first + 1 + far) % customers
         return True
 
@@ -213,9 +232,9 @@ class Kernel(EventLoop):
         token.aim = first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
         return True
 
-    def choose(self, draw: int, first: int, count: int, token: Token, now: float) -> bool:
+    def choose(self, draw: Draws, first: int, count: int, token: Token, now: float) -> bool:
         """Jump to one of several instructions; to the last where rounding leaves a gap in the probabilities."""
-        chance, odds, option = next(self.draws[draw]), self.plan.odds, first
+        chance, odds, option = next(draw), self.plan.odds, first
         while option < first + count - 1 and chance >= odds[option]:
             option += 1
         token.pc = self.plan.targets[option]
@@ -226,16 +245,10 @@ class Kernel(EventLoop):
         token.pc = target
         return True
 
-    def set_count(self, register: int, count: int, draw: int, token: Token, now: float) -> bool:
+    def set_count(self, register: int, rounds: float, draw: Draws, token: Token, now: float) -> bool:
         """Set the number of rounds of a loop."""
-        token.registers[register] = self._whole(count, draw)
+        token.registers[register] = whole(rounds, draw)
         return True
-
-    def _whole(self, count: int, draw: int) -> int:
-        """Give a number of rounds or items; a fraction is the probability of one more."""
-        number = self.plan.counts[count]
-        whole = int(number)
-        return whole + (next(self.draws[draw]) < number - whole)
 
     def loop(self, register: int, after: int, token: Token, now: float) -> bool:
         """Start another round, or continue behind the loop."""
@@ -333,10 +346,10 @@ class Kernel(EventLoop):
             self.ready.append(parent)
         return False
 
-    def pipeline(self, count: int, draw: int, start: int, after: int, token: Token, now: float) -> bool:
+    def pipeline(self, rounds: float, draw: Draws, start: int, after: int, token: Token, now: float) -> bool:
         """Start one token for each item."""
         token.pc = after
-        items = self._whole(count, draw)
+        items = whole(rounds, draw)
         if not items:
             return True
         token.left, token.last = items, -1.0
@@ -372,24 +385,23 @@ class Kernel(EventLoop):
             self.ready.append(following)
         return True
 
-    def acquire(self, number: int, label: int, rank: int, excludes: int, token: Token, now: float) -> bool:
+    def acquire(self, lock: SimulatedLock, label: int, rank: int, excludes: int, token: Token, now: float) -> bool:
         """Hold the lock, in the order of the ranks and of the requests."""
         token.label, token.rank, token.excludes = label, rank, bool(excludes)
-        return self.locks[number].ask(token, now)
+        return lock.ask(token, now)
 
-    def release(self, number: int, token: Token, now: float) -> bool:
+    def release(self, lock: SimulatedLock, token: Token, now: float) -> bool:
         """Release the lock."""
-        self.locks[number].release(token, now)
+        lock.release(token, now)
         return True
 
-    def request(self, number: int, token: Token, now: float) -> bool:
+    def request(self, lock: SimulatedLock, token: Token, now: float) -> bool:
         """Count as present at the lock from now on, while spinning."""
-        self.locks[number].request(token, now)
+        lock.request(token, now)
         return True
 
-    def attempt(self, number: int, elsewhere: int, token: Token, now: float) -> bool:
+    def attempt(self, lock: SimulatedLock, elsewhere: int, token: Token, now: float) -> bool:
         """Hold the lock if it is free, else jump."""
-        lock = self.locks[number]
         if lock.free:
             lock.accumulate(now)
             lock.grant(token, now)
@@ -397,41 +409,39 @@ class Kernel(EventLoop):
             token.pc = elsewhere
         return True
 
-    def await_free(self, number: int, label: int, token: Token, now: float) -> bool:
+    def await_free(self, lock: SimulatedLock, label: int, token: Token, now: float) -> bool:
         """Wait until the lock is released, spinning on a cached copy that loads no station."""
-        lock = self.locks[number]
         if lock.free:
             return True
         token.label = label
         lock.spinning.append(token)
         return False
 
-    def back_off(self, draw: int, label: int, register: int, base: int, most: int, token: Token, now: float) -> bool:
+    def back_off(
+        self, draw: Draws, label: int, register: int, base: float, most_pause: float, token: Token, now: float
+    ) -> bool:
         """Pause before the next attempt; the mean pause doubles up to a limit."""
-        token.label = label
-        doublings, counts = token.registers[register], self.plan.counts
-        time = min(counts[base] * float(1 << doublings), counts[most]) * next(self.draws[draw])
+        token.label, doublings = label, token.registers[register]
+        time = min(base * float(1 << doublings), most_pause) * next(draw)
         token.registers[register] = min(doublings + 1, 60)
         heappush(self.heap, (now + time, self.order(), self.resume, token))
         return False
 
-    def take_ticket(self, number: int, register: int, token: Token, now: float) -> bool:
+    def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:
         """Take the next number of a ticket lock, and count as present at the lock."""
-        lock = self.locks[number]
         token.registers[register] = lock.done + lock.present
         lock.request(token, now)
         return True
 
     def await_turn(
-        self, number: int, label: int, register: int, draw: int, look: int, token: Token, now: float
+        self, lock: SimulatedLock, label: int, register: int, draw: Draws, look: int, token: Token, now: float
     ) -> bool:
         """Hold the lock if the token's number is called, else wait for the next release and read again.
 
         After a release all waiting tokens read the number again, in an order drawn anew each time: the order in which a
         bus or a memory serves them does not depend on their numbers.
         """
-        lock = self.locks[number]
-        token.key = int(next(self.draws[draw]) * PLACES)
+        token.key = int(next(draw) * PLACES)
         if token.registers[register] == lock.done:
             lock.accumulate(now)
             lock.grant(token, now)
@@ -440,57 +450,55 @@ class Kernel(EventLoop):
         lock.spin_in_order(token)
         return False
 
-    def barrier(self, number: int, parties: int, label: int, token: Token, now: float) -> bool:
+    def barrier(self, barrier: list[Token], parties: int, label: int, token: Token, now: float) -> bool:
         """Wait until `parties` have arrived; the last arrival wakes the others in the order of arrival."""
-        waiting = self.barriers[number]
-        if len(waiting) + 1 < parties:
+        if len(barrier) + 1 < parties:
             token.label = label
-            waiting.append(token)
+            barrier.append(token)
             return False
-        for each in waiting:
+        for each in barrier:
             self.wake(each, now)
-        waiting.clear()
+        barrier.clear()
         return True
 
-    def wait(self, number: int, label: int, monitor: int, token: Token, now: float) -> bool:
+    def wait(self, counter: SimulatedLock, label: int, monitor: SimulatedLock | None, token: Token, now: float) -> bool:
         """Take a unit of a counter; where there is none, leave the monitor until another token gives one."""
-        counter = self.locks[number]
         token.label = label
         counter.wait_for_unit(token, now)
         if counter.busy:
             counter.busy -= 1
             counter.first_waiting(now)
             return True
-        if monitor >= 0:
-            self.locks[monitor].release(token, now)
+        if monitor is not None:
+            monitor.release(token, now)
         return False
 
-    def give(self, number: int, monitor: int, behind: int, token: Token, now: float) -> bool:
+    def give(
+        self, counter: SimulatedLock, monitor: SimulatedLock | None, behind: int, token: Token, now: float
+    ) -> bool:
         """Give a unit to the token that has waited longest, and the monitor with it; else keep it in the counter."""
-        counter = self.locks[number]
         if not counter.queue:
             counter.accumulate(now)
             counter.busy += 1
-        elif monitor < 0:
+        elif monitor is None:
             self.wake(counter.first_waiting(now), now)
         else:
             token.pc = behind
-            self.locks[monitor].hand_over(token, counter.first_waiting(now), now)
+            monitor.hand_over(token, counter.first_waiting(now), now)
         return True
 
-    def enter_pool(self, number: int, label: int, register: int, token: Token, now: float) -> bool:
+    def enter_pool(self, pool: SimulatedPool, label: int, register: int, token: Token, now: float) -> bool:
         """Ask to enter the monitor of the own queue, or of the next that has a task."""
-        pool = self.task_pools[number]
         pool.begin(now)
         token.registers[register] = queue = pool.with_task(token.customer % pool.plan.queues)
         return pool.enter(queue, token, label, now)
 
     def take_task(
         self,
-        number: int,
+        pool: SimulatedPool,
         register: int,
         label: int,
-        barrier: int,
+        ending: int,
         entry: int,
         behind: int,
         parties: int,
@@ -498,7 +506,7 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Take a task and leave; without one wait outside, and where all others wait, end the problem."""
-        pool, queue = self.task_pools[number], token.registers[register]
+        queue = token.registers[register]
         if pool.queues[queue]:
             token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
             pool.leave(queue, token, register, label, now)
@@ -514,38 +522,46 @@ class Kernel(EventLoop):
             pool.open = False
             while pool.tasks.queue:
                 each = pool.tasks.first_waiting(now)
-                each.label, each.pc = barrier, behind
+                each.label, each.pc = ending, behind
                 self.wake(each, now)
         pool.monitors[queue].release(token, now)
         return not waits
 
-    def work(self, number: int, register: int, label: int, token: Token, now: float) -> bool:
+    def work(self, pool: SimulatedPool, register: int, label: int, token: Token, now: float) -> bool:
         """Let the time of the present part pass."""
         token.label = label
-        time = self.task_pools[number].plan.times[token.registers[register + 1]]
+        time = pool.plan.times[token.registers[register + 1]]
         heappush(self.heap, (now + time, self.order(), self.resume, token))
         return False
 
     def next_part(
-        self, number: int, register: int, label: int, part: int, entry: int, token: Token, now: float
+        self, pool: SimulatedPool, register: int, label: int, part: int, entry: int, token: Token, now: float
     ) -> bool:
         """Ask to enter the monitor of the own queue where the part adds a task; else begin the next part."""
-        pool, present = self.task_pools[number], token.registers[register + 1]
+        present = token.registers[register + 1]
         if pool.plan.added[present] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
         token.registers[register + 1] += 1
         token.pc = entry if present in pool.last else part
         return True
 
-    def add_task(self, number: int, register: int, part: int, entry: int, label: int, token: Token, now: float) -> bool:
+    def add_task(
+        self, pool: SimulatedPool, register: int, part: int, entry: int, label: int, token: Token, now: float
+    ) -> bool:
         """Put the new task into the own queue, leave, and begin the next part, or ask for a task after the last."""
-        pool, present = self.task_pools[number], token.registers[register + 1]
+        present = token.registers[register + 1]
         queue = token.customer % pool.plan.queues
         pool.add(queue, pool.plan.added[present], now)
         token.registers[register + 1] += 1
         token.pc = entry if present in pool.last else part
         pool.leave(queue, token, register, label, now)
         return True
+
+
+def whole(count: float, draw: Draws) -> int:
+    """Give a number of rounds or items; a fraction is the probability of one more."""
+    rounds = int(count)
+    return rounds + (next(draw) < count - rounds)
 
 
 def traced(action: Action, pc: int, trace: Trace) -> Action:

@@ -22,27 +22,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from heapq import heappush
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.deadlock import Wait, deadlock
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plain.stations import RandomOrder
+from slipstick.sim.plain.stations import QueueStatistics, RandomOrder
 from slipstick.sim.plan.builder import CHANCE, Builder
 from slipstick.sim.plan.distributions import ServiceTime, Stream
-from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
-
-EventLog = Callable[[int, int, str, float, float, int | None], None]
+from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
 Script = Callable[["Process"], Generator[Action, Any, Any]]
 
 
 class Mailbox:
     """A mailbox: messages are taken in the order in which they were put."""
-
-    __slots__ = ("name", "waiting", "words")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -59,16 +56,17 @@ class Process:
     Attributes
     ----------
     account : where its time went, by label [s]
-    done : it has ended
+    done, serves : it has ended, or need not end
+    joiners : processes that wait for its end
     """
 
     def __init__(self, system: System, number: int, script: Script) -> None:
         self.system, self.number = system, number
         self.token = Token(number, 0, _Growing(), [])
         self.account: dict[str, float] = {}
-        self.done = False
+        self.done = self.serves = False
+        self.joiners: list[Process] = []
         self._word: Any = None
-        self._joiners: list[Process] = []
         self._generator = script(self)
 
     @property
@@ -78,44 +76,21 @@ class Process:
 
     def delay(self, seconds: float, label: str = "busy") -> Action:
         """Let time pass."""
-        _check_time(seconds)
-
-        def run(token: Token, now: float) -> bool:
-            token.label = self.system.label(label)
-            heappush(self.system.kernel.heap, (now + seconds, self.system.kernel.order(), self._timed, token))
-            return False
-
-        return run
+        return partial(self.system.kernel.delay, _times(seconds), self.system.label(label))
 
     def serve(self, station: str, seconds: float, label: str | None = None, rank: int = 0) -> Action:
         """Visit a station."""
-        _check_time(seconds)
-        where, places = self.system.station_called(station), self.system.values(f"{station}:order", CHANCE)
-
-        def run(token: Token, now: float) -> bool:
-            token.label, token.wait = self.system.label(label or station), self.system.label(f"wait:{station}")
-            token.rank = rank
-            if isinstance(where, RandomOrder):
-                token.place = next(places)
-            where.enter(token, seconds, now)
-            return False
-
-        return run
+        kernel, found = self.system.kernel, self.system.station_called(station)
+        places = self.system.values(f"{station}:order", CHANCE) if isinstance(found, RandomOrder) else None
+        labels = self.system.label(label or station), self.system.label(f"wait:{station}")
+        number = kernel.stations.index(found)
+        return partial(kernel.serve, number, _times(seconds), *labels, Where.FIXED, rank, places)
 
     def acquire(self, lock: str) -> Action:
         """Come to hold a lock, after all who asked before."""
-        found = self.system.lock_called(lock)
-
-        def run(token: Token, now: float) -> bool:
-            found.request(token, now)
-            if found.free:
-                found.grant(token, now)
-                return True
-            token.label = self.system.label(f"lock:{lock}")
-            found.queue.append(token)
-            return False
-
-        return run
+        return partial(
+            self.system.kernel.acquire, self.system.lock_called(lock), self.system.label(f"lock:{lock}"), 0, 0
+        )
 
     def release(self, lock: str) -> None:
         """Hold a lock no longer."""
@@ -127,18 +102,7 @@ class Process:
     def meet(self, name: str, parties: int) -> Action:
         """Wait until so many have come to a barrier."""
         waiting = self.system.meetings.setdefault(name, [])
-
-        def run(token: Token, now: float) -> bool:
-            if len(waiting) + 1 < parties:
-                token.label = self.system.label(f"barrier:{name}")
-                waiting.append(token)
-                return False
-            for each in waiting:
-                self.system.kernel.wake(each, now)
-            waiting.clear()
-            return True
-
-        return run
+        return partial(self.system.kernel.barrier, waiting, parties, self.system.label(f"barrier:{name}"))
 
     def put(self, box: Mailbox, word: Any = None) -> None:
         """Put a message; a process that waits for one goes on."""
@@ -170,16 +134,12 @@ class Process:
         """Wait until another process has ended."""
 
         def run(token: Token, now: float) -> bool:
-            if other.done:
-                return True
-            token.label = self.system.label(label)
-            other._joiners.append(self)
-            return False
+            if not other.done:
+                token.label = self.system.label(label)
+                other.joiners.append(self)
+            return other.done
 
         return run
-
-    def _timed(self, token: Token, now: float) -> bool:
-        return self.system.kernel.resume(token, now)
 
     def advance(self, token: Token, now: float) -> bool:
         """Resume the generator with the word it got, and do what it asks."""
@@ -187,20 +147,14 @@ class Process:
         try:
             request = self._generator.send(word)
         except StopIteration:
-            self._end(now)
+            self.done = True
+            self.account = {name: each for name, each in zip(self.system.labels, token.booked, strict=False) if each}
+            for each in self.joiners:
+                self.system.kernel.wake(each.token, now)
             return False
         if not callable(request):
             raise ModelError(f"process {self.number} yielded {request!r}; yield a request such as me.delay(1.0)")
         return request(token, now)
-
-    def _end(self, now: float) -> None:
-        self.done = True
-        self.account = {
-            name: seconds for name, seconds in zip(self.system.labels, self.token.booked, strict=False) if seconds
-        }
-        self.system.running.discard(self.number)
-        for each in self._joiners:
-            self.system.kernel.wake(each.token, now)
 
 
 class System:
@@ -209,19 +163,15 @@ class System:
     Parameters
     ----------
     seed : key of the random streams
-    log : told (process, 0, label, from, to, who ended a wait) for every stretch of time booked
     """
 
-    def __init__(self, seed: int = 0, log: EventLog | None = None) -> None:
+    def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.labels: list[str] = []
+        self.labels: dict[str, int] = {}
         self.meetings: dict[str, list[Token]] = {}
-        self.running: set[int] = set()
         self._processes: list[Process] = []
         self._builder = Builder()
-        self._log = log
         self._kernel: Kernel | None = None
-        self._early: list[Process] = []
         self._streams: dict[str, Iterator[float]] = {}
         self._boxes: list[Mailbox] = []
 
@@ -230,14 +180,11 @@ class System:
         """The kernel; from its first use on, no resource can be added."""
         if self._kernel is None:
             made = self._builder.plan()
-            plan = Plan(
-                code=((int(Op.JUMP), *[0] * 7),),
-                groups=(CustomerGroup("processes", "closed", ()),),
-                stations=made.stations,
-                locks=made.locks,
-            )
-            self._kernel = Kernel(plan, self.seed, log=None if self._log is None else self._tell)
+            groups = (CustomerGroup("processes", "closed", ()),)
+            plan = Plan(code=((int(Op.JUMP), 0),), groups=groups, stations=made.stations, locks=made.locks)
+            self._kernel = Kernel(plan, self.seed)
             self._kernel.code[0] = self._step
+            self._kernel.ready.extend(each.token for each in self._processes)
         return self._kernel
 
     def station(self, name: str, servers: int = 1, discipline: str = "fcfs") -> None:
@@ -258,14 +205,11 @@ class System:
     def process(self, script: Script, serves: bool = False) -> Process:
         """Let a process begin, now or when the system runs; one that `serves` others need not end."""
         made = Process(self, len(self._processes), script)
+        made.serves = serves
         self._processes.append(made)
-        if not serves:
-            self.running.add(made.number)
-        made.token.begun = made.token.since = 0.0 if self._kernel is None else self.kernel.now
-        if self._kernel is None:
-            self._early.append(made)
-        else:
-            self.kernel.ready.append(made.token)
+        if self._kernel is not None:
+            made.token.begun = made.token.since = self._kernel.now
+            self._kernel.ready.append(made.token)
         return made
 
     def run(self, until: float = float("inf")) -> float:
@@ -273,15 +217,12 @@ class System:
 
         Raises NoAnswerError when processes wait for what can never come.
         """
-        self.kernel.ready.extend(each.token for each in self._early)
-        self._early.clear()
         while self.kernel.run(1):
             if self.kernel.now >= until:
                 return self.kernel.now
-        if self.running:
-            waits = self._waits()
-            if waits:
-                raise deadlock(self.kernel.plan, self.kernel.now, waits)
+        waits = self._waits()
+        if waits:
+            raise deadlock(self.kernel.plan, self.kernel.now, waits)
         return self.kernel.now
 
     def values(self, name: str, distribution: ServiceTime) -> Iterator[float]:
@@ -293,31 +234,19 @@ class System:
 
     def label(self, name: str) -> int:
         """Give the number of what time is booked to."""
-        if name not in self.labels:
-            self.labels.append(name)
-        return self.labels.index(name)
+        return self.labels.setdefault(name, len(self.labels))
 
     def station_called(self, name: str) -> Any:
         """Find a station."""
-        found = next((each for each in self.kernel.stations if each.name == name), None)
-        if found is None:
-            raise UnknownNameError("station", name, [each.name for each in self.kernel.stations])
-        return found
+        return _called("station", name, self.kernel.stations)
 
     def lock_called(self, name: str) -> Any:
         """Find a lock."""
-        found = next((each for each in self.kernel.locks if each.name == name), None)
-        if found is None:
-            raise UnknownNameError("lock", name, [each.name for each in self.kernel.locks])
-        return found
+        return _called("lock", name, self.kernel.locks)
 
     def _before_running(self, name: str) -> None:
         if self._kernel is not None:
             raise ModelError(f"{name} comes too late: resources are added before the system runs")
-
-    def _tell(self, who: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
-        assert self._log is not None
-        self._log(who, branch, self.labels[label], start, end, cause)
 
     def _step(self, token: Token, now: float) -> bool:
         token.pc = 0
@@ -327,11 +256,19 @@ class System:
         found = self.kernel.waits()
         found += [Wait(each.customer, f"barrier {name}") for name, tokens in self.meetings.items() for each in tokens]
         found += [Wait(each.number, f"word in {box.name}") for box in self._boxes for each in box.waiting]
-        for each in self._processes:
-            found += [
-                Wait(joiner.number, "the end of another", (each.number,)) for joiner in each._joiners if not each.done
-            ]
-        return [each for each in found if each.customer in self.running]
+        running = [each for each in self._processes if not each.done]
+        found += [
+            Wait(joiner.number, "the end of another", (each.number,)) for each in running for joiner in each.joiners
+        ]
+        return [each for each in found if not self._processes[each.customer].serves]
+
+
+def _called(kind: str, name: str, among: list[Any]) -> QueueStatistics:
+    for each in among:
+        if each.name == name:
+            found: QueueStatistics = each
+            return found
+    raise UnknownNameError(kind, name, [each.name for each in among])
 
 
 class _Growing(list[float]):
@@ -343,6 +280,7 @@ class _Growing(list[float]):
         return super().__getitem__(label)
 
 
-def _check_time(seconds: float) -> None:
+def _times(seconds: float) -> Iterator[float]:
     if not seconds >= 0:
         raise ModelError(f"a time of a process must be at least 0 s, got {seconds!r}")
+    return repeat(seconds)
