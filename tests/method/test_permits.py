@@ -24,7 +24,7 @@ from slipstick import (
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.bounds import bounds
 from slipstick.model.system import ClosedPopulation, Resource
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 
 EXACT = Simulation(seed=1, precision=0.01, kernel="compiled" if AVAILABLE else "plain")
 

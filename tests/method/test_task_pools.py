@@ -21,7 +21,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from tests.sim.test_same import check_same
 

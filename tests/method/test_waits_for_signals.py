@@ -35,7 +35,7 @@ from slipstick.method.bounds import bounds
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import Activity
 from slipstick.model.system import Resource
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.sim.test_same import check_same
 

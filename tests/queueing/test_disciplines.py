@@ -16,7 +16,7 @@ from slipstick.model.system import Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan

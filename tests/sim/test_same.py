@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
-from slipstick.sim.compiled.kernel import CompiledKernel
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder, LockImplementation

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time

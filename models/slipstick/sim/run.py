@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
     BATCHES,
@@ -31,7 +31,7 @@ from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
-LOOP = "slipstick.sim.compiled.kernel"
+LOOP = "slipstick.sim.compiled.loop"
 """The module of the compiled loop: once it is loaded, every run takes it."""
 
 PLAIN_EVENTS = 200_000
@@ -96,8 +96,6 @@ def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulati
 
 
 def _compiled(plan: Plan) -> Make:
-    from slipstick.sim.compiled.kernel import CompiledKernel
-
     return lambda seed, replication: CompiledKernel(plan, seed, replication)
 
 

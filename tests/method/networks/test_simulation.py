@@ -17,7 +17,7 @@ from slipstick.answer import Answer
 from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import NetworkStation
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500

@@ -33,7 +33,7 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.system import Lock, Model, Station, closed_model, open_model, phased_model
-from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation

@@ -1,0 +1,1038 @@
+"""The compiled loop: what the instructions of a plan do to the tables of a run.
+
+The functions correspond to the classes and methods of `slipstick.sim.plain`, which say what they mean. A token, a resource,
+a group or a pool is a row of its table; tokens stand in queues of `State.queue`, linked by their rows.
+
+Compiled code is cached in a directory named after the text that it is made of: numba itself looks only at the file of the
+outermost function when it decides whether cached code is valid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from slipstick.sim.compiled.kernel import READY, EventKind, GroupKind, Return, State, StationKind
+from slipstick.sim.plain.kernel import PLACES
+from slipstick.sim.plain.stations import NEVER_WAITED
+from slipstick.sim.plan import plan
+from slipstick.sim.plan.plan import Op, Where
+
+F = TypeVar("F", bound=Callable[..., Any])
+Row = Any
+"""A row of a table of `State`."""
+
+
+def _place() -> str:
+    text = hashlib.sha256()
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
+        text.update(path.read_bytes())
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return str(Path(home) / "slipstick" / f"loop-{text.hexdigest()[:16]}")
+
+
+def compiled(function: F) -> F:
+    """Compile a function, and cache the code for the next process.
+
+    Without reference counts (`_nrt`): nothing is allocated, and counting forty tables at every inlined call
+    makes the loop forty times slower.
+    """
+    numba = import_module("numba")
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _place()
+    try:
+        made: F = numba.njit(cache=True, _nrt=False)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    return made
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each that calls it."""
+    made: F = import_module("numba").njit(forceinline=True, _nrt=False)(function)
+    return made
+
+
+@inlined
+def plan_event(s: State, time: float, token: int) -> int:
+    """Add an event to the event list and give its number."""
+    run = s.run[0]
+    order: int = run.planned
+    place = run.events_planned
+    run.planned += 1
+    run.events_planned += 1
+    while place > 0:
+        above = (place - 1) >> 1
+        # Later in planning, so it stays below what happens at the same time.
+        if s.heap[above].time <= time:
+            break
+        s.heap[place] = s.heap[above]
+        place = above
+    event = s.heap[place]
+    event.time, event.order, event.token = time, order, token
+    return order
+
+
+@inlined
+def is_earlier(a: Row, b: Row) -> bool:
+    """Say whether an event happens before another."""
+    return bool(a.time < b.time or (a.time == b.time and a.order < b.order))
+
+
+@inlined
+def remove_first(s: State) -> None:
+    """Remove the first event of the event list."""
+    s.run[0].events_planned -= 1
+    count = s.run[0].events_planned
+    place, below = 0, 1
+    while below < count:
+        if below + 1 < count and is_earlier(s.heap[below + 1], s.heap[below]):
+            below += 1
+        if is_earlier(s.heap[count], s.heap[below]):
+            break
+        s.heap[place] = s.heap[below]
+        place, below = below, 2 * below + 1
+    s.heap[place] = s.heap[count]
+
+
+@inlined
+def put_between(s: State, queue: int, token: int, before: int, behind: int) -> None:
+    """Put a token into a queue between two others; -1 stands for none."""
+    s.token[token].next = behind
+    if before < 0:
+        s.queue[queue, 0] = token
+    else:
+        s.token[before].next = token
+    if behind < 0:
+        s.queue[queue, 1] = token
+
+
+@inlined
+def append(s: State, queue: int, token: int) -> None:
+    """Put a token at the end of a queue."""
+    put_between(s, queue, token, s.queue[queue, 1], -1)
+
+
+@inlined
+def insert_at(s: State, queue: int, token: int, place: int) -> None:
+    """Put a token into a queue, behind so many."""
+    before, each = -1, s.queue[queue, 0]
+    for _ in range(place):
+        before, each = each, s.token[each].next
+    put_between(s, queue, token, before, each)
+
+
+@inlined
+def goes_before(s: State, a: int, b: int) -> bool:
+    """Say whether a token goes before another, by its key, and among equal keys by its order."""
+    first, second = s.token[a], s.token[b]
+    return bool(first.key < second.key or (first.key == second.key and first.order < second.order))
+
+
+@inlined
+def insert(s: State, queue: int, token: int) -> None:
+    """Put a token into its place in a queue, behind its equals."""
+    before, each = s.queue[queue, 1], -1
+    if before >= 0 and goes_before(s, token, before):
+        before, each = -1, s.queue[queue, 0]
+        while not goes_before(s, token, each):
+            before, each = each, s.token[each].next
+    put_between(s, queue, token, before, each)
+
+
+@inlined
+def take_first(s: State, queue: int) -> int:
+    """Take the first token out of a queue."""
+    token: int = s.queue[queue, 0]
+    s.queue[queue, 0] = s.token[token].next
+    if s.queue[queue, 0] < 0:
+        s.queue[queue, 1] = -1
+    return token
+
+
+@inlined
+def take_out(s: State, queue: int, token: int) -> None:
+    """Take a token out of a queue."""
+    before, each = -1, s.queue[queue, 0]
+    while each != token:
+        before, each = each, s.token[each].next
+    behind = s.token[token].next
+    if before < 0:
+        s.queue[queue, 0] = behind
+    else:
+        s.token[before].next = behind
+    if behind < 0:
+        s.queue[queue, 1] = before
+
+
+@inlined
+def book(s: State, token: int, now: float) -> None:
+    """Book the time that has passed to the token's label."""
+    t = s.token[token]
+    s.booked[token, t.label] += now - t.since
+    t.since = now
+
+
+@inlined
+def wake(s: State, token: int, now: float) -> None:
+    """Book the waiting time to the token's label and let it go on."""
+    book(s, token, now)
+    append(s, READY, token)
+
+
+@inlined
+def new_token(s: State, now: float, group: int, customer: int, parent: int, index: int) -> int:
+    """Take a free token."""
+    run = s.run[0]
+    token: int = run.free
+    t = s.token[token]
+    run.free = t.next
+    run.free_count -= 1
+    t.customer, t.group, t.parent, t.index = customer, group, parent, index
+    t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
+    t.child, t.sibling, t.event = -1, -1, -1
+    t.aim, t.excludes, t.order = 0, 0, 0
+    if parent >= 0:
+        t.aim = s.token[parent].aim
+        t.sibling = s.token[parent].child
+        s.token[parent].child = token
+    t.since = t.begun = now
+    for label in range(s.booked.shape[1]):
+        s.booked[token, label] = 0.0
+    for register in range(s.registers.shape[1]):
+        s.registers[token, register] = 0
+    return token
+
+
+@inlined
+def free_token(s: State, token: int) -> None:
+    """Free a token."""
+    s.token[token].next = s.run[0].free
+    s.run[0].free = token
+    s.run[0].free_count += 1
+
+
+@inlined
+def write_row(s: State, now: float) -> None:
+    """Write a row of statistics."""
+    for resource in range(s.resource.shape[0]):
+        accumulate(s, s.resource[resource], now)
+    run = s.run[0]
+    s.stats[0], s.stats[1] = now, run.planned
+    run.planned += 1
+    for column in range(s.stats.shape[0]):
+        s.rows[run.rows, column] = s.stats[column]
+    run.rows += 1
+
+
+@inlined
+def accumulate(s: State, r: Row, now: float) -> None:
+    """Bring the integrals of a resource up to date."""
+    passed = now - r.changed
+    if r.kind == StationKind.SHARED:
+        r.progress += passed * rate(s, r)
+    r.changed = now
+    s.stats[r.stats] += r.present * passed
+    s.stats[r.stats + 1] += r.busy * passed
+
+
+@inlined
+def count_departure(s: State, r: Row, now: float) -> None:
+    """Count a visit that ends."""
+    accumulate(s, r, now)
+    r.present -= 1
+    s.stats[r.stats + 2] += 1.0
+
+
+@inlined
+def rate(s: State, r: Row) -> float:
+    """Give the rate at which each customer is served where processors are shared, or all are in turn."""
+    if r.rates > 0:
+        present = max(r.present, 1)
+        speed: float = s.rates[r.rates_from + min(present, r.rates) - 1]
+        return speed if r.in_turn else speed / present
+    if r.present <= r.servers:
+        return 1.0
+    shared: float = r.servers / r.present
+    return shared
+
+
+@inlined
+def begin(s: State, r: Row, token: int, time: float) -> None:
+    """Plan the end of a service."""
+    t = s.token[token]
+    t.event_kind = EventKind.SERVED
+    t.station = r.queue - 1
+    t.event = plan_event(s, time, token)
+
+
+@inlined
+def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
+    """Begin a visit."""
+    accumulate(s, r, now)
+    t = s.token[token]
+    if r.kind == StationKind.FCFS:
+        r.present += 1
+        if r.busy < r.servers:
+            r.busy += 1
+            t.waited = 0.0
+            begin(s, r, token, now + work)
+        else:
+            t.work = work
+            if r.at_random:
+                insert_at(s, r.queue, token, int(t.place * (r.present - r.busy)))
+            else:
+                append(s, r.queue, token)
+    elif r.kind == StationKind.SHARED:
+        if r.present == 0:
+            r.progress = 0.0
+        t.requested = work
+        last = s.queue[r.queue, 1]
+        t.finish = work + (s.token[last].finish if r.in_turn and last >= 0 else r.progress)
+        append(s, r.queue, token)
+        r.present += 1
+        share_anew(s, r, now)
+    else:
+        enter_ordered(s, r, token, work, now)
+
+
+@inlined
+def share_anew(s: State, r: Row, now: float) -> None:
+    """Find anew who leaves a shared station next, and when."""
+    r.busy = min(r.present, r.servers)
+    if r.ticket >= 0:
+        s.token[r.ticket].event = -1
+    r.ticket = s.queue[r.queue, 0]
+    if r.present == 0:
+        return
+    each = s.token[r.ticket].next
+    while each >= 0:
+        if s.token[each].finish < s.token[r.ticket].finish:
+            r.ticket = each
+        each = s.token[each].next
+    begin(s, r, r.ticket, now + max(s.token[r.ticket].finish - r.progress, 0.0) / rate(s, r))
+
+
+@inlined
+def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
+    """Begin or take up a service that may be cut off."""
+    append(s, r.serving, token)
+    t = s.token[token]
+    t.finish = now + t.work
+    begin(s, r, token, t.finish)
+
+
+@inlined
+def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None:
+    """Begin service, in the place of a later one if need be, or queue."""
+    r.present += 1
+    r.arrived += 1
+    t = s.token[token]
+    t.order = r.arrived
+    t.key = -t.order if r.last_first else t.rank
+    t.work = t.requested = work
+    t.delayed = 0
+    if r.busy < r.servers:
+        r.busy += 1
+        begin_ordered(s, r, token, now)
+        return
+    if r.preempts:
+        worst = s.queue[r.serving, 0]
+        each = s.token[worst].next
+        while each >= 0:
+            if goes_before(s, worst, each):
+                worst = each
+            each = s.token[each].next
+        if goes_before(s, token, worst):
+            take_out(s, r.serving, worst)
+            cut = s.token[worst]
+            cut.event, cut.delayed, cut.work = -1, 1, cut.finish - now
+            insert(s, r.queue, worst)
+            begin_ordered(s, r, token, now)
+            return
+    t.delayed = 1
+    insert(s, r.queue, token)
+
+
+@inlined
+def leave(s: State, token: int, now: float) -> None:
+    """End a visit, begin the next service, and book the visit."""
+    t = s.token[token]
+    r = s.resource[t.station]
+    count_departure(s, r, now)
+    if r.kind == StationKind.SHARED:
+        r.progress = t.finish
+        take_out(s, r.queue, token)
+        r.ticket = -1
+        share_anew(s, r, now)
+        t.waited = stretched(t, now)
+    else:
+        if r.kind == StationKind.ORDERED:
+            take_out(s, r.serving, token)
+            t.waited = stretched(t, now) if t.delayed else 0.0
+        if s.queue[r.queue, 0] < 0:
+            r.busy -= 1
+        else:
+            following = take_first(s, r.queue)
+            if r.kind == StationKind.ORDERED:
+                begin_ordered(s, r, following, now)
+            else:
+                s.token[following].waited = now - s.token[following].since
+                begin(s, r, following, now + s.token[following].work)
+    if t.waited != 0.0:
+        s.booked[token, t.wait] += t.waited
+    s.booked[token, t.label] += (now - t.since) - t.waited
+    t.since = now
+
+
+@inlined
+def stretched(t: Row, now: float) -> float:
+    """Give the time present beyond the work asked for."""
+    total = now - t.since
+    waited: float = total - t.requested
+    return waited if waited > NEVER_WAITED * total else 0.0
+
+
+@inlined
+def request(s: State, r: Row, token: int, now: float) -> None:
+    """Count a token as present at a lock from now on."""
+    accumulate(s, r, now)
+    r.present += 1
+    s.token[token].since_request = now
+
+
+@inlined
+def is_free(r: Row) -> bool:
+    """Say whether another token may hold a lock or permits."""
+    return bool(r.busy < r.servers and r.exclusive == 0)
+
+
+@inlined
+def fits(s: State, r: Row, token: int) -> bool:
+    """Say whether a lock may be granted to a token now, those that wait left aside."""
+    return bool(r.busy == 0) if s.token[token].excludes else is_free(r)
+
+
+@inlined
+def ask(s: State, r: Row, token: int, now: float) -> bool:
+    """Hold a lock if it is free for the token and no other goes before it, else wait in its queue."""
+    request(s, r, token, now)
+    t, first = s.token[token], s.queue[r.queue, 0]
+    t.key, t.order = t.rank, 0
+    if fits(s, r, token) and (first < 0 or goes_before(s, token, first)):
+        grant(s, r, token, now)
+        return True
+    insert(s, r.queue, token)
+    return False
+
+
+@inlined
+def grant(s: State, r: Row, token: int, now: float) -> None:
+    """Let a token hold a lock; the integrals are up to date."""
+    s.holder[r.holders_from + r.busy] = token
+    r.busy += 1
+    r.exclusive = s.token[token].excludes
+    count_wait(s, r, token, now)
+
+
+@inlined
+def count_wait(s: State, r: Row, token: int, now: float) -> None:
+    """Count a wait that ended."""
+    wait = now - s.token[token].since_request
+    s.stats[r.waits] += 1.0
+    s.stats[r.waits + 1] += wait
+    s.stats[r.waits + 2] += wait * wait
+
+
+@inlined
+def remove_holder(s: State, r: Row, token: int) -> None:
+    """Take a token out of the holders of a lock, which stay in the order of the grants."""
+    r.busy -= 1
+    place, last = r.holders_from, r.holders_from + r.busy
+    while s.holder[place] != token:
+        place += 1
+    while place < last:
+        s.holder[place] = s.holder[place + 1]
+        place += 1
+
+
+@inlined
+def first_waiting(s: State, r: Row, now: float) -> int:
+    """Take the token that has waited longest for a unit of a counter."""
+    count_departure(s, r, now)
+    following = take_first(s, r.queue)
+    s.token[following].excludes = 0
+    count_wait(s, r, following, now)
+    return following
+
+
+@inlined
+def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
+    """Let another token hold a lock at once, before all that wait for it, and wake it."""
+    count_departure(s, r, now)
+    r.present += 1
+    remove_holder(s, r, token)
+    s.token[following].since_request = now
+    grant(s, r, following, now)
+    wake(s, following, now)
+
+
+@inlined
+def release(s: State, r: Row, token: int, now: float) -> None:
+    """Hand a lock over to the one who has waited longest, else let all who watch know."""
+    count_departure(s, r, now)
+    remove_holder(s, r, token)
+    r.exclusive = 0
+    if s.queue[r.queue, 0] >= 0:
+        while s.queue[r.queue, 0] >= 0 and fits(s, r, s.queue[r.queue, 0]):
+            following = take_first(s, r.queue)
+            grant(s, r, following, now)
+            wake(s, following, now)
+        return
+    while s.queue[r.spinning, 0] >= 0:
+        wake(s, take_first(s, r.spinning), now)
+
+
+@inlined
+def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool:
+    """Let time pass that is booked to a label."""
+    t = s.token[token]
+    t.label, t.event_kind = label, EventKind.DELAYING
+    t.event = plan_event(s, now + time, token)
+    return False
+
+
+@inlined
+def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
+    """SERVE."""
+    t, station = s.token[token], code[1]
+    if code[5] == Where.OWN:
+        station += t.customer
+    elif code[5] == Where.AIMED:
+        station += t.aim
+    t.label, t.wait, t.rank = code[3], code[4], code[6]
+    if code[7] > 0:
+        t.place = take_value(s, code[7] - 1)
+    enter(s, s.resource[station], token, value, now)
+    return False
+
+
+@inlined
+def whole(count: float, value: float) -> int:
+    """Give a number of rounds or items; a fraction is the probability of one more."""
+    rounds = int(count)
+    return rounds + (1 if value < count - rounds else 0)
+
+
+@inlined
+def branch(s: State, token: int, code: Row, value: float) -> bool:
+    """AIM_AT_RANDOM, AIM_IN_TURN, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next instruction, or the customer aimed at."""
+    t, op = s.token[token], code[0]
+    if op == Op.CHOOSE:
+        option = code[2]
+        last = option + code[3] - 1
+        while option < last and value >= s.odds[option]:
+            option += 1
+        t.pc = s.targets[option]
+    elif op == Op.JUMP:
+        t.pc = code[1]
+    elif op == Op.SET_COUNT:
+        s.registers[token, code[1]] = whole(s.counts[code[2]], value)
+    elif op == Op.LOOP:
+        if s.registers[token, code[1]] <= 0:
+            t.pc = code[2]
+        else:
+            s.registers[token, code[1]] -= 1
+    elif op == Op.SWITCH:
+        t.pc = s.targets[code[1] + t.index]
+    elif op == Op.AIM_AT_RANDOM:
+        t.aim = code[2] + (t.customer - code[2] + 1 + int(value * (code[3] - 1))) % code[3]
+    else:
+        t.aim = code[1] + (t.customer - code[1] + 1 + t.index % (code[2] - 1)) % code[2]
+    return True
+
+
+@inlined
+def admit(s: State, token: int, code: Row) -> bool:
+    """ADMIT."""
+    gate = s.run[0].gates + 2 * code[1]
+    s.stats[gate] += 1.0
+    if code[3] > 0 and s.resource[code[2]].present >= code[3]:
+        s.stats[gate + 1] += 1.0
+        s.token[token].pc = code[4]
+    return True
+
+
+@inlined
+def end(s: State, token: int, code: Row, now: float) -> bool:
+    """END."""
+    t, run = s.token[token], s.run[0]
+    g = s.group[t.group]
+    kept, begun = code[2] == 0, t.begun
+    if kept:
+        s.responses[t.group, g.responses] = now - begun
+        g.responses += 1
+        s.stats[g.stats] += 1.0
+        s.stats[g.stats + 1] += now - begun
+    for label in range(s.booked.shape[1]):
+        if s.booked[token, label] != 0.0:
+            s.stats[g.booked + label] += s.booked[token, label]
+            s.booked[token, label] = 0.0
+    if g.kind == GroupKind.CLOSED:
+        t.begun = now
+        if code[1] == 0:
+            t.pc = g.start
+    if g.kind == GroupKind.ONCE:
+        run.alive -= 1
+        if run.alive == 0:
+            write_row(s, now)
+    elif kept:
+        run.chunk_left -= 1
+        if run.chunk_left == 0:
+            run.chunk_left = run.chunk
+            write_row(s, now)
+    if g.kind == GroupKind.OPEN:
+        free_token(s, token)
+    if g.kind == GroupKind.CLOSED and begun == now:
+        t.event_kind = EventKind.AGAIN
+        t.event = plan_event(s, now, token)
+    return bool(g.kind == GroupKind.CLOSED and begun != now)
+
+
+@inlined
+def fork_or_pipeline(s: State, token: int, code: Row, value: float, now: float) -> bool:
+    """FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE."""
+    t, op = s.token[token], code[0]
+    if op == Op.FORK or op == Op.PIPELINE:
+        return begin_branches(s, token, code, value, now)
+    if op == Op.JOIN:
+        join(s, token, code, now)
+        return False
+    if op == Op.ENTER_STAGE:
+        if t.before < 0 or s.token[t.before].passed > code[1]:
+            return True
+        t.turn = code[1]
+        return False
+    t.passed = code[1] + 1
+    if t.after >= 0 and s.token[t.after].turn == code[1]:
+        following = s.token[t.after]
+        following.turn = -1
+        if now > following.since:
+            for label in range(s.booked.shape[1]):
+                s.booked[t.after, label] = s.booked[token, label]
+            following.since = now
+        append(s, READY, t.after)
+    return True
+
+
+@inlined
+def begin_branches(s: State, token: int, code: Row, value: float, now: float) -> bool:
+    """FORK and PIPELINE: start the branches or items."""
+    t, items = s.token[token], code[0] == Op.PIPELINE
+    count = whole(s.counts[code[1]], value) if items else code[2]
+    t.pc = code[4] if items else code[3]
+    if count == 0:
+        return True
+    t.left, t.last = count, -1.0
+    before = -1
+    for index in range(count):
+        each = new_token(s, now, t.group, t.customer, token, index)
+        s.token[each].pc = code[3] if items else s.targets[code[1] + index]
+        if items:
+            s.token[each].before = before
+            if before >= 0:
+                s.token[before].after = each
+            before = each
+        append(s, READY, each)
+    return False
+
+
+@inlined
+def join(s: State, token: int, code: Row, now: float) -> None:
+    """JOIN."""
+    t, labels = s.token[token], s.booked.shape[1]
+    parent = t.parent
+    p = s.token[parent]
+    if now > p.last or t.index < p.latest:
+        p.last, p.latest = now, t.index
+        for label in range(labels):
+            s.latest_booked[parent, label] = s.booked[token, label]
+    p.left -= 1
+    if p.left > 0:
+        return
+    for label in range(labels):
+        s.booked[parent, label] += s.latest_booked[parent, label]
+    if code[1] >= 0:
+        pipeline = s.run[0].pipelines + 2 * code[1]
+        s.stats[pipeline] += 1.0
+        s.stats[pipeline + 1] += now - p.since
+    p.since = now
+    # Items refer to their neighbours, so all are freed together.
+    child = p.child
+    while child >= 0:
+        free_token(s, child)
+        child = s.token[child].sibling
+    p.child = -1
+    append(s, READY, parent)
+
+
+@inlined
+def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
+    """ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE, TAKE_TICKET, AWAIT_TURN and BACK_OFF."""
+    t, op = s.token[token], code[0]
+    if op == Op.BACK_OFF:
+        doublings = s.registers[token, code[3]]
+        time = min(s.counts[code[4]] * float(1 << doublings), s.counts[code[5]]) * value
+        s.registers[token, code[3]] = min(doublings + 1, 60)
+        return pass_time(s, token, code[2], time, now)
+    r = s.resource[s.run[0].locks + code[1]]
+    if op == Op.ACQUIRE:
+        t.label, t.rank, t.excludes = code[2], code[3], code[4]
+        return ask(s, r, token, now)
+    if op == Op.RELEASE:
+        release(s, r, token, now)
+    elif op == Op.REQUEST:
+        request(s, r, token, now)
+    elif op == Op.ATTEMPT:
+        if not is_free(r):
+            t.pc = code[2]
+        else:
+            accumulate(s, r, now)
+            grant(s, r, token, now)
+    elif op == Op.AWAIT_FREE:
+        if not is_free(r):
+            t.label = code[2]
+            append(s, r.spinning, token)
+            return False
+    elif op == Op.TAKE_TICKET:
+        s.registers[token, code[2]] = int(s.stats[r.stats + 2]) + r.present
+        request(s, r, token, now)
+    else:
+        t.key, t.order = int(value * PLACES), 0
+        if s.registers[token, code[3]] != int(s.stats[r.stats + 2]):
+            t.label, t.pc = code[2], code[5]
+            insert(s, r.spinning, token)
+            return False
+        accumulate(s, r, now)
+        grant(s, r, token, now)
+    return True
+
+
+@inlined
+def meet(s: State, token: int, code: Row, now: float) -> bool:
+    """BARRIER: wake all who wait, in the order in which they came, or wait."""
+    queue = s.run[0].barriers + code[1]
+    if s.waiting[code[1]] + 1 < code[2]:
+        s.token[token].label = code[3]
+        append(s, queue, token)
+        s.waiting[code[1]] += 1
+        return False
+    while s.queue[queue, 0] >= 0:
+        wake(s, take_first(s, queue), now)
+    s.waiting[code[1]] = 0
+    return True
+
+
+@inlined
+def counter(s: State, token: int, code: Row, now: float) -> bool:
+    """WAIT and GIVE."""
+    locks = s.run[0].locks
+    r = s.resource[locks + code[1]]
+    if code[0] == Op.WAIT:
+        s.token[token].label = code[2]
+        request(s, r, token, now)
+        append(s, r.queue, token)
+        if r.busy > 0:
+            r.busy -= 1
+            first_waiting(s, r, now)
+            return True
+        if code[3] >= 0:
+            release(s, s.resource[locks + code[3]], token, now)
+        return False
+    if s.queue[r.queue, 0] < 0:
+        accumulate(s, r, now)
+        r.busy += 1
+    elif code[2] < 0:
+        wake(s, first_waiting(s, r, now), now)
+    else:
+        s.token[token].pc = code[3]
+        hand_over(s, s.resource[locks + code[2]], token, first_waiting(s, r, now), now)
+    return True
+
+
+@inlined
+def pool(s: State, token: int, code: Row, now: float) -> bool:
+    """ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and ADD_TASK."""
+    op, p, t = code[0], s.pool[code[1]], s.token[token]
+    own = t.customer % p.queues
+    if op == Op.ENTER_POOL:
+        begin_problem(s, p, now)
+        s.registers[token, code[3]] = queue_with_task(s, p, own)
+        return enter_queue(s, p, s.registers[token, code[3]], token, code[2], now)
+    if op == Op.TAKE_TASK:
+        return take_task(s, p, token, code, own, now)
+    register = code[2] + 1
+    present = s.registers[token, register]
+    added, last = s.part[present, 0], s.part[present, 1]
+    if op == Op.WORK:
+        return pass_time(s, token, code[3], s.part_time[present], now)
+    if op == Op.NEXT_PART:
+        if added >= 0:
+            return enter_queue(s, p, own, token, code[3], now)
+        s.registers[token, register] += 1
+        t.pc = code[5] if last else code[4]
+        return True
+    add_to_queue(s, p, own, added, now)
+    s.registers[token, register] += 1
+    t.pc = code[4] if last else code[3]
+    leave_queue(s, p, own, token, code[2], code[5], now)
+    return True
+
+
+@inlined
+def begin_problem(s: State, p: Row, now: float) -> None:
+    """Put the first tasks of the next problem into the queues, one after the other, if the last is over."""
+    if p.open:
+        return
+    p.open = 1
+    first = s.problem[p.first_problem + p.problem]
+    for index in range(s.problem[p.first_problem + p.problem + 1] - first):
+        add_to_queue(s, p, index % p.queues, s.root[first + index], now)
+    p.problem = (p.problem + 1) % p.problems
+
+
+@inlined
+def add_to_queue(s: State, p: Row, queue: int, task: int, now: float) -> None:
+    """Put a task into a queue, as its youngest."""
+    accumulate(s, s.resource[p.tasks], now)
+    s.resource[p.tasks].busy += 1
+    place = p.first_queue + queue
+    last = s.task_queue[place, 1]
+    s.task[task, 1], s.task[task, 2] = last, -1
+    if last < 0:
+        s.task_queue[place, 0] = task
+    else:
+        s.task[last, 2] = task
+    s.task_queue[place, 1] = task
+
+
+@inlined
+def take_from_queue(s: State, p: Row, queue: int, own: int, now: float) -> int:
+    """Take a task out of a queue."""
+    accumulate(s, s.resource[p.tasks], now)
+    s.resource[p.tasks].busy -= 1
+    place = p.first_queue + queue
+    end = 1 if p.last_first != 0 and queue == own else 0
+    taken: int = s.task_queue[place, end]
+    following = s.task[taken, 2 - end]
+    s.task_queue[place, end] = following
+    if following < 0:
+        s.task_queue[place, 1 - end] = -1
+    else:
+        s.task[following, 1 + end] = -1
+    return taken
+
+
+@inlined
+def queue_with_task(s: State, p: Row, own: int) -> int:
+    """Find the first queue that has a task, from the own queue on; the own if none has."""
+    for k in range(p.queues):
+        queue: int = (own + k) % p.queues
+        if s.task_queue[p.first_queue + queue, 0] >= 0:
+            return queue
+    return own
+
+
+@inlined
+def enter_queue(s: State, p: Row, queue: int, token: int, label: int, now: float) -> bool:
+    """Ask to enter the monitor of a queue."""
+    t = s.token[token]
+    t.label, t.rank, t.excludes = label, 0, 0
+    return ask(s, s.resource[p.monitor + queue], token, now)
+
+
+@inlined
+def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> bool:
+    """TAKE_TASK."""
+    t, tasks, queue = s.token[token], s.resource[p.tasks], s.registers[token, code[2]]
+    if s.task_queue[p.first_queue + queue, 0] >= 0:
+        s.registers[token, code[2] + 1] = s.task[take_from_queue(s, p, queue, own, now), 0]
+        leave_queue(s, p, queue, token, code[2], code[3], now)
+        return True
+    waits = tasks.busy == 0 and tasks.present + 1 < code[7]
+    if tasks.busy > 0:
+        t.pc = code[5]
+    elif waits:
+        t.pc = code[5] + 1
+        request(s, tasks, token, now)
+        append(s, tasks.queue, token)
+    else:
+        t.pc = code[6]
+        p.open = 0
+        while s.queue[tasks.queue, 0] >= 0:
+            each = first_waiting(s, tasks, now)
+            s.token[each].label, s.token[each].pc = code[4], code[6]
+            wake(s, each, now)
+    release(s, s.resource[p.monitor + queue], token, now)
+    return bool(not waits)
+
+
+@inlined
+def leave_queue(s: State, p: Row, queue: int, token: int, register: int, label: int, now: float) -> None:
+    """Leave the monitor of a queue; where it has tasks, hand it over to the token that has waited longest for one."""
+    monitor, tasks = s.resource[p.monitor + queue], s.resource[p.tasks]
+    if s.queue[tasks.queue, 0] >= 0 and s.task_queue[p.first_queue + queue, 0] >= 0:
+        following = first_waiting(s, tasks, now)
+        s.token[following].label = label
+        s.registers[following, register] = queue
+        hand_over(s, monitor, token, following, now)
+    else:
+        release(s, monitor, token, now)
+
+
+@compiled
+def go_on(s: State, events: int) -> int:
+    """Simulate the next events; say why the loop returns."""
+    run = s.run[0]
+    while True:
+        if run.running < 0:
+            if s.queue[READY, 0] >= 0:
+                run.running = take_first(s, READY)
+            elif events <= 0:
+                return Return.EVENTS_DONE
+            else:
+                why = next_event(s)
+                if why != Return.EVENTS_DONE:
+                    return why
+                events -= 1
+                run.events += 1
+                if run.running < 0:
+                    continue
+        token = run.running
+        while True:
+            why = lacking(s, token)
+            if why != Return.EVENTS_DONE:
+                return why
+            if not step(s, token, run.now):
+                break
+        run.running = -1
+
+
+@inlined
+def next_event(s: State) -> int:
+    """Take an event off the event list, up to where its token goes on."""
+    run = s.run[0]
+    if run.events_planned == 0:
+        return Return.NO_EVENTS
+    now, order, token = s.heap[0].time, s.heap[0].order, s.heap[0].token
+    if token < 0:
+        return arrive(s, -1 - token)
+    remove_first(s)
+    run.now = now
+    # An event that was planned anew, for another speed of service or after a preemption, is void.
+    t = s.token[token]
+    if t.event != order:
+        return Return.EVENTS_DONE
+    t.event = -1
+    if t.event_kind == EventKind.SERVED:
+        leave(s, token, now)
+    elif t.event_kind == EventKind.DELAYING:
+        book(s, token, now)
+    run.running = token
+    return Return.EVENTS_DONE
+
+
+@inlined
+def arrive(s: State, group: int) -> int:
+    """Let a customer of an open group arrive, and plan the next arrival."""
+    g, run = s.group[group], s.run[0]
+    if s.taken[g.arrivals] == s.ready[g.arrivals]:
+        run.wanted = g.arrivals
+        return Return.NEEDS_RANDOM
+    if run.free_count == 0 or run.events_planned + 2 > s.heap.shape[0]:
+        run.wanted = 1
+        return Return.NEEDS_SPACE
+    run.now = s.heap[0].time
+    remove_first(s)
+    plan_event(s, run.now + take_value(s, g.arrivals), -1 - group)
+    token = new_token(s, run.now, group, g.arrived, -1, 0)
+    g.arrived += 1
+    s.token[token].pc = g.start
+    run.running = token
+    return Return.EVENTS_DONE
+
+
+@inlined
+def take_value(s: State, draw: int) -> float:
+    """Take the next value of a draw."""
+    value: float = s.values[draw, s.taken[draw]]
+    s.taken[draw] += 1
+    return value
+
+
+@inlined
+def lacking(s: State, token: int) -> int:
+    """Say what an instruction needs that only Python can give; its execution has not begun."""
+    run, pc = s.run[0], s.token[token].pc
+    draw, code = s.drawn[pc], s.code[pc]
+    if draw >= 0 and s.taken[draw] == s.ready[draw]:
+        run.wanted = draw
+        return Return.NEEDS_RANDOM
+    op = code[0]
+    if op == Op.SERVE and code[7] > 0 and s.taken[code[7] - 1] == s.ready[code[7] - 1]:
+        run.wanted = code[7] - 1
+        return Return.NEEDS_RANDOM
+    if run.events_planned + 2 > s.heap.shape[0]:
+        run.wanted = 0
+        return Return.NEEDS_SPACE
+    if op == Op.END:
+        if run.rows == s.rows.shape[0] or s.group[s.token[token].group].responses == s.responses.shape[1]:
+            return Return.TABLE_FULL
+    elif op == Op.FORK or op == Op.PIPELINE:
+        wanted = code[2] if op == Op.FORK else int(s.counts[code[1]]) + 1
+        if run.free_count < wanted:
+            run.wanted = wanted
+            return Return.NEEDS_SPACE
+    if s.trace.shape[0] > 0:
+        if run.traced == s.trace.shape[0]:
+            return Return.TABLE_FULL
+        executed = s.trace[run.traced]
+        executed.time, executed.pc = run.now, pc
+        executed.customer, executed.index = s.token[token].customer, s.token[token].index
+        run.traced += 1
+    return Return.EVENTS_DONE
+
+
+@inlined
+def step(s: State, token: int, now: float) -> bool:
+    """Execute an instruction; say whether the token goes on. The numbers are those of `Op`."""
+    t = s.token[token]
+    pc = t.pc
+    code = s.code[pc]
+    op = code[0]
+    t.pc = pc + 1
+    value = take_value(s, s.drawn[pc]) if s.drawn[pc] >= 0 else s.constants[pc]
+    if op == Op.SERVE:
+        return serve(s, token, code, value, now)
+    if op == Op.DELAY:
+        return pass_time(s, token, code[2], value, now)
+    if op == Op.END:
+        return end(s, token, code, now)
+    if op < Op.END:
+        return branch(s, token, code, value)
+    if op < Op.ACQUIRE:
+        return fork_or_pipeline(s, token, code, value, now)
+    if op < Op.BARRIER:
+        return lock(s, token, code, value, now)
+    if op == Op.BARRIER:
+        return meet(s, token, code, now)
+    if op == Op.ADMIT:
+        return admit(s, token, code)
+    if op == Op.START_RESPONSE:
+        t.begun = now
+        return True
+    return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)
