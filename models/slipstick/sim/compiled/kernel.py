@@ -48,9 +48,8 @@ Rows = Any
 
 def _columns(whole: str, times: str = "") -> np.dtype[Any]:
     """Name the columns of a table: whole numbers, and times [s]."""
-    return np.dtype(
-        (np.record, [(name, np.int64) for name in whole.split()] + [(name, float) for name in times.split()])
-    )
+    columns = [(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in times.split()]
+    return np.dtype((np.record, np.dtype(columns, align=True)))
 
 
 TOKEN = _columns(
@@ -59,9 +58,9 @@ TOKEN = _columns(
     "since begun waited work requested finish last since_request place",
 )
 RESOURCE = _columns(
-    "servers kind last_first preempts present busy queue serving spinning arrived ticket rates_from rates in_turn "
+    "servers kind last_first preempts present busy done queue serving spinning arrived ticket rates_from rates in_turn "
     "holders_from at_random exclusive stats waits",
-    "changed progress",
+    "changed area use progress",
 )
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
 GROUP = _columns("kind start arrivals arrived responses stats booked")

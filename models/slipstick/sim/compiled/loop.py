@@ -70,7 +70,7 @@ def plan_event(s: State, time: float, token: int) -> int:
         # Later in planning, so it stays below what happens at the same time.
         if s.heap[above].time <= time:
             break
-        s.heap[place] = s.heap[above]
+        move_event(s, place, above)
         place = above
     event = s.heap[place]
     event.time, event.order, event.token = time, order, token
@@ -84,6 +84,13 @@ def is_earlier(a: Row, b: Row) -> bool:
 
 
 @inlined
+def move_event(s: State, place: int, source: int) -> None:
+    """Copy an event of the event list to another place."""
+    event, other = s.heap[place], s.heap[source]
+    event.time, event.order, event.token = other.time, other.order, other.token
+
+
+@inlined
 def remove_first(s: State) -> None:
     """Remove the first event of the event list."""
     s.run[0].events_planned -= 1
@@ -94,9 +101,9 @@ def remove_first(s: State) -> None:
             below += 1
         if is_earlier(s.heap[count], s.heap[below]):
             break
-        s.heap[place] = s.heap[below]
+        move_event(s, place, below)
         place, below = below, 2 * below + 1
-    s.heap[place] = s.heap[count]
+    move_event(s, place, count)
 
 
 @inlined
@@ -220,7 +227,9 @@ def free_token(s: State, token: int) -> None:
 def write_row(s: State, now: float) -> None:
     """Write a row of statistics."""
     for resource in range(s.resource.shape[0]):
-        accumulate(s, s.resource[resource], now)
+        r = s.resource[resource]
+        accumulate(s, r, now)
+        s.stats[r.stats], s.stats[r.stats + 1], s.stats[r.stats + 2] = r.area, r.use, r.done
     run = s.run[0]
     s.stats[0], s.stats[1] = now, run.planned
     run.planned += 1
@@ -236,8 +245,8 @@ def accumulate(s: State, r: Row, now: float) -> None:
     if r.kind == StationKind.SHARED:
         r.progress += passed * rate(s, r)
     r.changed = now
-    s.stats[r.stats] += r.present * passed
-    s.stats[r.stats + 1] += r.busy * passed
+    r.area += r.present * passed
+    r.use += r.busy * passed
 
 
 @inlined
@@ -245,7 +254,7 @@ def count_departure(s: State, r: Row, now: float) -> None:
     """Count a visit that ends."""
     accumulate(s, r, now)
     r.present -= 1
-    s.stats[r.stats + 2] += 1.0
+    r.done += 1
 
 
 @inlined
@@ -364,25 +373,26 @@ def leave(s: State, token: int, now: float) -> None:
     t = s.token[token]
     r = s.resource[t.station]
     count_departure(s, r, now)
-    if r.kind == StationKind.SHARED:
+    if r.kind == StationKind.FCFS:
+        if s.queue[r.queue, 0] < 0:
+            r.busy -= 1
+        else:
+            following = take_first(s, r.queue)
+            s.token[following].waited = now - s.token[following].since
+            begin(s, r, following, now + s.token[following].work)
+    elif r.kind == StationKind.SHARED:
         r.progress = t.finish
         take_out(s, r.queue, token)
         r.ticket = -1
         share_anew(s, r, now)
         t.waited = stretched(t, now)
     else:
-        if r.kind == StationKind.ORDERED:
-            take_out(s, r.serving, token)
-            t.waited = stretched(t, now) if t.delayed else 0.0
+        take_out(s, r.serving, token)
         if s.queue[r.queue, 0] < 0:
             r.busy -= 1
         else:
-            following = take_first(s, r.queue)
-            if r.kind == StationKind.ORDERED:
-                begin_ordered(s, r, following, now)
-            else:
-                s.token[following].waited = now - s.token[following].since
-                begin(s, r, following, now + s.token[following].work)
+            begin_ordered(s, r, take_first(s, r.queue), now)
+        t.waited = stretched(t, now) if t.delayed else 0.0
     if t.waited != 0.0:
         s.booked[token, t.wait] += t.waited
     s.booked[token, t.label] += (now - t.since) - t.waited
@@ -529,9 +539,9 @@ def whole(count: float, value: float) -> int:
 
 
 @inlined
-def branch(s: State, token: int, code: Row, value: float) -> bool:
+def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
     """AIM_AT_RANDOM, AIM_IN_TURN, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next instruction, or the customer aimed at."""
-    t, op = s.token[token], code[0]
+    t = s.token[token]
     if op == Op.CHOOSE:
         option = code[2]
         last = option + code[3] - 1
@@ -709,11 +719,11 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
             append(s, r.spinning, token)
             return False
     elif op == Op.TAKE_TICKET:
-        s.registers[token, code[2]] = int(s.stats[r.stats + 2]) + r.present
+        s.registers[token, code[2]] = r.done + r.present
         request(s, r, token, now)
     else:
         t.key, t.order = int(value * PLACES), 0
-        if s.registers[token, code[3]] != int(s.stats[r.stats + 2]):
+        if s.registers[token, code[3]] != r.done:
             t.label, t.pc = code[2], code[5]
             insert(s, r.spinning, token)
             return False
@@ -912,12 +922,12 @@ def go_on(s: State, events: int) -> int:
                 run.events += 1
                 if run.running < 0:
                     continue
-        token = run.running
+        token, now = run.running, run.now
         while True:
             why = lacking(s, token)
             if why != Return.EVENTS_DONE:
                 return why
-            if not step(s, token, run.now):
+            if not step(s, token, now):
                 break
         run.running = -1
 
@@ -1015,7 +1025,9 @@ def step(s: State, token: int, now: float) -> bool:
     code = s.code[pc]
     op = code[0]
     t.pc = pc + 1
-    value = take_value(s, s.drawn[pc]) if s.drawn[pc] >= 0 else s.constants[pc]
+    value, draw = s.constants[pc], s.drawn[pc]
+    if draw >= 0:
+        value = take_value(s, draw)
     if op == Op.SERVE:
         return serve(s, token, code, value, now)
     if op == Op.DELAY:
@@ -1023,7 +1035,7 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.END:
         return end(s, token, code, now)
     if op < Op.END:
-        return branch(s, token, code, value)
+        return branch(s, token, code, op, value)
     if op < Op.ACQUIRE:
         return fork_or_pipeline(s, token, code, value, now)
     if op < Op.BARRIER:
