@@ -13,8 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 from slipstick.errors import SpecError
-from slipstick.schema.text.nodes import Entry, Listing, Node, Scalar, Table
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.text import Entry, Listing, Node, Scalar, Table, read_text
 from slipstick.study.check import check_file
 from tests.payloads import PAYLOADS
 

@@ -15,7 +15,7 @@ from slipstick.report.pages.write import write
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Node
+from slipstick.schema.text import Node
 from slipstick.schema.validate import validate
 from slipstick.study.cases import StudyContext, sweeps_of
 from slipstick.study.evaluator import evaluator, with_derived

@@ -9,11 +9,9 @@ import pytest
 from slipstick.api import load
 from slipstick.errors import SpecError
 from slipstick.model.machine import SharedMemory
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import BuiltModel, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Mark, Node, Scalar
-from slipstick.schema.text.reader import read_value
+from slipstick.schema.text import Mark, Node, Scalar, read_value
 from slipstick.study.check import check_file
 
 __all__ = [

@@ -1,6 +1,7 @@
 """The public names, each written here and nowhere else; `slipstick` imports one when it is first used."""
 
 from slipstick.answer import Answer as Answer
+from slipstick.api import dump as dump
 from slipstick.api import load as load
 from slipstick.api import run as run
 from slipstick.api import solve as solve
@@ -50,7 +51,6 @@ from slipstick.model.system import superstep_model as superstep_model
 from slipstick.model.tasks import Loop as Loop
 from slipstick.model.tasks import Trees as Trees
 from slipstick.program import PROGRAMS as PROGRAMS
-from slipstick.schema.dump import dump as dump
 from slipstick.sim.settings import Simulation as Simulation
 
 __version__: str

@@ -1,4 +1,4 @@
-"""The Python interface: `load`, `solve`, `sweep` and `run`, which take what the command line takes.
+"""The Python interface: `load`, `solve`, `sweep`, `run` and `dump`, which take what the command line takes.
 
 A model is named as `slipstick solve` names it (a program, an activity, a queueing network, ``law/NAME``, a file), or is
 an object. Values go by path; each is text with its unit, as on the command line, or a number in base units (s, B, 1/s).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slipstick.results.study import Results, Sweep
     from slipstick.schema.inputs import Settings
     from slipstick.schema.library import Library
-    from slipstick.schema.text.nodes import Mark, Node
+    from slipstick.schema.text import Mark, Node
     from slipstick.sim.settings import Simulation
     from slipstick.study.cases import SweepDefinition
     from slipstick.study.sweep import SweepPlan
@@ -122,8 +122,7 @@ def load(
     'lock-and-bus'
     """
     from slipstick.law import LAWS
-    from slipstick.schema.build import build
-    from slipstick.schema.inputs import FILES, resolve
+    from slipstick.schema.inputs import FILES, build, resolve
     from slipstick.schema.library import FOLDERS, Library, is_file_name, kinds_called
 
     name, library = os.fspath(reference), Library()
@@ -256,7 +255,7 @@ def run(study: Reference | Mapping[str, Any]) -> Results:
     >>> run(study).sweeps[0]["time"].round(4).tolist()
     [0.01, 0.0145, 0.0198]
     """
-    from slipstick.schema.text.nodes import Table
+    from slipstick.schema.text import Table
     from slipstick.study.run import prepare
     from slipstick.study.run import run as run_prepared
 
@@ -265,6 +264,18 @@ def run(study: Reference | Mapping[str, Any]) -> Results:
     tree = _node(study, "study")
     assert isinstance(tree, Table)
     return run_prepared(prepare(tree))
+
+
+def dump(model: Model | QueueingNetwork) -> str:
+    """Write a model as the text of a file, of an activity or of a queueing network, which reads as an equal model."""
+    import yaml
+
+    from slipstick.model.network import QueueingNetwork
+    from slipstick.schema.kinds.activity import activity_data
+    from slipstick.schema.kinds.queueing import network_data
+
+    data = network_data(model) if isinstance(model, QueueingNetwork) else activity_data(model)
+    return str(yaml.safe_dump(data, sort_keys=False, width=100, default_flow_style=None))
 
 
 def _one(settings: Settings, method: str | None) -> Answer:
@@ -316,7 +327,7 @@ def _plan(
 ) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
-    from slipstick.schema.build import BuiltModel, ModelShape
+    from slipstick.schema.inputs import BuiltModel, ModelShape
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 
@@ -420,8 +431,7 @@ def _reference(value: Any, place: str) -> Node:
 
 def _written(text: str) -> Node:
     """Read text as the command line does."""
-    from slipstick.schema.text.nodes import Scalar
-    from slipstick.schema.text.reader import read_value
+    from slipstick.schema.text import Scalar, read_value
 
     node = read_value(text.strip(), "set")
     return replace(node, mark=_mark("set")) if isinstance(node, Scalar) else node
@@ -429,7 +439,7 @@ def _written(text: str) -> Node:
 
 def _node(value: Any, place: str) -> Node:
     """Give a Python value as what stands in a file; its numbers are in base units."""
-    from slipstick.schema.text.nodes import from_plain
+    from slipstick.schema.text import from_plain
 
     return from_plain(_plain(value), _mark(place))
 
@@ -445,18 +455,18 @@ def _plain(value: Any) -> Any:
 
 
 def _mark(place: str) -> Mark:
-    from slipstick.schema.text.nodes import Mark
+    from slipstick.schema.text import Mark
 
     return Mark(place, 0, 0)
 
 
 def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
     """Load a machine or a network of the catalogue, or of a file."""
-    from slipstick.schema.describe import hardware_of
     from slipstick.schema.library import spec_model
-    from slipstick.schema.text.nodes import Table
-    from slipstick.schema.text.nodes import replace as replaced
+    from slipstick.schema.text import Table
+    from slipstick.schema.text import replace as replaced
     from slipstick.schema.validate import validate
+    from slipstick.schema.values import hardware_of
 
     tree: Node = library.load(kind, name, _mark("load"))
     for path, value in values.items():

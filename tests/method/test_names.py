@@ -9,10 +9,9 @@ from slipstick.method.answers import Solution
 from slipstick.method.methods import form_of
 from slipstick.method.names import names_of
 from slipstick.model.network import QueueingNetwork
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import BuiltModel, build, resolve
 from slipstick.schema.library import Library, names
-from slipstick.schema.text.nodes import Mark, Scalar
+from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, METHODS, NETWORK
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.api import load
+from slipstick.api import dump, load
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
@@ -15,7 +15,6 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import GroupedPopulation, Model, Station, closed_model, grouped_model, scaled
 from slipstick.report.equations import explain_text
-from slipstick.schema.dump import dump
 from tests.closed_form import solve
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.api import load
+from slipstick.api import dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.system import Lock, Model, Station, closed_model, scaled
-from slipstick.schema.dump import dump
 from slipstick.vocabulary import LOCKS
 from tests.closed_form import solve
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from slipstick.api import load
 from slipstick.model.machine import Machine
-from slipstick.schema.build import build
-from slipstick.schema.describe import entries, hardware_of
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.library import Library
 from slipstick.schema.validate import validate
+from slipstick.schema.values import entries, hardware_of
 from tests.specs import settings
 
 PBS = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the platform"

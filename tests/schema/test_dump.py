@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from slipstick import PROGRAMS, closed_model, delay, load
+from slipstick.api import dump
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
-from slipstick.schema.dump import dump
 from slipstick.schema.kinds.activity import activity_data
 from slipstick.schema.library import names
 from tests.closed_form import solve

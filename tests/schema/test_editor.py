@@ -10,10 +10,8 @@ import jsonschema
 import pytest
 
 from slipstick.errors import UnknownNameError
-from slipstick.schema.describe import editor_schema
-from slipstick.schema.library import FOLDERS, spec_model
-from slipstick.schema.text.nodes import Node, plain
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.library import FOLDERS, editor_schema, spec_model
+from slipstick.schema.text import Node, plain, read_text
 from slipstick.schema.validate import problems_of
 from tests.mutations import SHIPPED
 from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study

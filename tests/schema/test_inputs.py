@@ -8,8 +8,7 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.model.system import Model
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import model_names, resolve
+from slipstick.schema.inputs import BuiltModel, build, model_names, resolve
 from slipstick.schema.library import Library
 from tests.closed_form import solve
 from tests.specs import MACHINE, line, refused, settings, valid

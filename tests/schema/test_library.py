@@ -11,7 +11,7 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.library import MOST_EXTENDED, Library, find, names
-from slipstick.schema.text.nodes import Table, at, plain, value_mark
+from slipstick.schema.text import Table, at, plain, value_mark
 from slipstick.schema.validate import validate
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 

@@ -6,7 +6,7 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.schema.inputs import SolverOptions, is_solver_option, solver_options
-from slipstick.schema.text.reader import read_value
+from slipstick.schema.text import read_value
 
 
 def read(**settings: str) -> SolverOptions:

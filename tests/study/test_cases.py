@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.schema.text.nodes import Scalar, Table
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.text import Scalar, Table, read_text
 from slipstick.study.cases import MOST_USED, case_settings, shown
 from tests.specs import refused, study, valid
 

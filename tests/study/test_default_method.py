@@ -20,8 +20,7 @@ from slipstick.method.networks.bounds import CompiledNetworkBounds
 from slipstick.model.activity import fork
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.build import build
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library
 from tests.specs import settings
 

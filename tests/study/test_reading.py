@@ -10,8 +10,7 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.method.names import parameters_of_model
-from slipstick.schema.build import build, built_with
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import build, built_with, resolve
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run

@@ -11,7 +11,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.results.study import Results, Sweep
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Node
+from slipstick.schema.text import Node
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
 from tests.specs import activity, refused, settings, study

@@ -11,7 +11,7 @@ import click
 from slipstick.errors import Problem, SpecError
 
 if TYPE_CHECKING:
-    from slipstick.schema.text.nodes import Node, Scalar
+    from slipstick.schema.text import Node, Scalar
 
 
 DONE, NO_ANSWER = 0, 1
@@ -44,14 +44,14 @@ def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 def text_node(text: str, place: str) -> Scalar:
     """Give a text from the command line as a value of a spec; `place` is the option, or what an argument is called."""
-    from slipstick.schema.text.nodes import Mark, Scalar
+    from slipstick.schema.text import Mark, Scalar
 
     return Scalar(text, text, Mark(place, 0, 0), quoted=True)
 
 
 def nodes_of(changes: Sequence[str]) -> dict[str, Node]:
     """Read ``path=value`` by the rules of a spec."""
-    from slipstick.schema.text.reader import read_value
+    from slipstick.schema.text import read_value
 
     nodes = {}
     for change in changes:

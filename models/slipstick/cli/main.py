@@ -35,7 +35,7 @@ from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
-    from slipstick.schema.text.nodes import Node
+    from slipstick.schema.text import Node
 
 
 @click.command()
@@ -219,7 +219,7 @@ def solve(
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.schema.library import Library
-    from slipstick.schema.text.reader import read_value
+    from slipstick.schema.text import read_value
     from slipstick.study.solve import side_by_side, solve_settings, timeline_of
 
     simulation = {"seed": seed, "precision": precision}
@@ -343,7 +343,7 @@ def check(specs: Sequence[str], as_json: bool) -> int:
 def schema(kind: str) -> int:
     """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
     trend, activity, queueing-network, study, profile."""
-    from slipstick.schema.describe import editor_schema
+    from slipstick.schema.library import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
     return DONE

@@ -27,7 +27,7 @@ from slipstick.results.question import sweep_table
 from slipstick.results.study import Agreement, Sweep
 
 if TYPE_CHECKING:
-    from slipstick.schema.describe import DescribedValue
+    from slipstick.schema.values import DescribedValue
 
 
 _FIRST = (

@@ -1,6 +1,6 @@
-"""Files to trees with every reference followed: bases of `extends`, networks named by machines.
+"""Specs by kind: where they are, files to trees with every reference followed, and JSON Schemas for editors.
 
-The catalogue: where specs are, by kind and name.
+A reference is the base that a spec `extends`, a network that a machine names, or the machine of a model.
 """
 
 from __future__ import annotations
@@ -19,24 +19,30 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, create_model
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, short
-from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, join, merge, replace
-from slipstick.schema.text.reader import read_file
+from slipstick.schema.text import Mark, Node, Scalar, Table, at, join, merge, read_file, replace
 from slipstick.schema.validate import problems_of
 
-FOLDERS = {
-    "machine": "machines",
-    "network": "networks",
-    "workload": "workloads",
-    "technology": "technologies",
-    "trend": "trends",
-    "activity": "activities",
-    "queueing-network": "queueing",
-    "study": "studies",
-    "profile": "profiles",
-    "counts": "counts",
+_MACHINES, _PROGRAMS, _TECHNOLOGIES = (
+    "slipstick.schema." + each for each in ("kinds.machine", "programs", "kinds.technology")
+)
+_SPECS = {
+    "machine": ("machines", _MACHINES, "MachineSpec"),
+    "network": ("networks", _MACHINES, "NetworkSpec"),
+    "workload": ("workloads", _PROGRAMS, "WorkloadSpec"),
+    "technology": ("technologies", _TECHNOLOGIES, "TechnologySpec"),
+    "trend": ("trends", _TECHNOLOGIES, "TrendSpec"),
+    "activity": ("activities", "slipstick.schema.kinds.activity", "ActivitySpec"),
+    "queueing-network": ("queueing", "slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
+    "study": ("studies", "slipstick.schema.kinds.study", "StudySpec"),
+    "profile": ("profiles", "slipstick.schema.kinds.profile", "ProfileSpec"),
+    "counts": ("counts", _PROGRAMS, "CountsSpec"),
 }
+"""Of each kind of spec its folder, and the module and class that check it."""
+
+FOLDERS = {kind: folder for kind, (folder, _, _) in _SPECS.items()}
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 
+TECHNOLOGY = "technology"
 LONGEST_NAME = 100
 
 
@@ -174,20 +180,6 @@ ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 ON_MACHINES = ("activity", "queueing-network")
 """Kinds of files that name a machine under the key `machine`."""
 
-_MODELS = {
-    "activity": ("slipstick.schema.kinds.activity", "ActivitySpec"),
-    "counts": ("slipstick.schema.kinds.counts", "CountsSpec"),
-    "machine": ("slipstick.schema.kinds.machine", "MachineSpec"),
-    "network": ("slipstick.schema.kinds.machine", "NetworkSpec"),
-    "profile": ("slipstick.schema.kinds.profile", "ProfileSpec"),
-    "queueing-network": ("slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
-    "study": ("slipstick.schema.kinds.study", "StudySpec"),
-    "shared-memory": ("slipstick.schema.kinds.shared_memory", "SharedMemorySpec"),
-    "technology": ("slipstick.schema.kinds.technology", "TechnologySpec"),
-    "trend": ("slipstick.schema.kinds.trend", "TrendSpec"),
-    "workload": ("slipstick.schema.kinds.workload", "WorkloadSpec"),
-}
-
 
 def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     """Give the pydantic model of a kind of spec; its module is imported only now, to check a file quickly.
@@ -196,8 +188,8 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     memory by an interconnect.
     """
     shared = kind == "machine" and tree is not None and is_shared_memory(tree)
-    module, name = _MODELS["shared-memory" if shared else kind]
-    model: type[BaseModel] = getattr(import_module(module), name)
+    _, module, name = _SPECS[kind]
+    model: type[BaseModel] = getattr(import_module(module), "SharedMemorySpec" if shared else name)
     machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
     return _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
 
@@ -434,3 +426,71 @@ def _with_bandwidth(tree: Table) -> Table:
 def _table(node: Node) -> Table:
     assert isinstance(node, Table)
     return node
+
+
+def editor_schema(kind: str) -> dict[str, Any]:
+    """Give the JSON Schema of a kind of spec.
+
+    A spec that extends another may leave out any key, so a missing key is an error only at the top of a spec
+    that extends nothing; `slipstick check` finds the rest.
+
+    Raises
+    ------
+    UnknownNameError : there is no such kind
+
+    >>> editor_schema("network")["title"]
+    'NetworkSpec'
+    """
+    if kind not in FOLDERS:
+        raise UnknownNameError("kind of spec", kind, list(FOLDERS))
+    schema = _two_machines() if kind == "machine" else _schema(kind, spec_model(kind))
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return schema
+
+
+def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema()
+    for each in schema.get("$defs", {}).values():
+        if kind == "network":
+            each.pop("required", None)
+    _allow_extends(schema)
+    _close(schema)
+    return schema
+
+
+def _two_machines() -> dict[str, Any]:
+    """Describe the two kinds of machines, told apart by the keys that only one of them has."""
+    from pydantic.json_schema import models_json_schema
+
+    from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
+
+    _, schema = models_json_schema([(MachineSpec, "validation"), (SharedMemorySpec, "validation")])
+    parts = schema["$defs"]
+    wholes = [MachineSpec.__name__, SharedMemorySpec.__name__]
+    for name, each in parts.items():
+        if name in wholes:
+            _allow_extends(each)
+        else:
+            each.pop("required", None)
+    _close(schema)
+    told = {"anyOf": [{"required": [key]} for key in ONLY_SHARED], "not": {"required": ["network"]}}
+    plain, shared = ({"$ref": f"#/$defs/{name}"} for name in wholes)
+    properties = {"machine": parts[wholes[0]]["properties"]["machine"]}
+    head = {"title": "Machine", "type": "object", "properties": properties}
+    return {**head, "$defs": parts, "if": told, "then": shared, "else": plain}
+
+
+def _allow_extends(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"required": ["extends"]}, {"required": schema.pop("required", [])}]
+
+
+def _close(schema: Any) -> None:
+    """Refuse keys that do not match the pattern of a name."""
+    if isinstance(schema, dict):
+        if "patternProperties" in schema:
+            schema["additionalProperties"] = False
+        for each in schema.values():
+            _close(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            _close(each)

@@ -1,4 +1,4 @@
-"""Programs: what they are solved with (machine, workload, counts), and their models."""
+"""Programs: what they are solved with (machine, workload, counts), the files that say so, and their models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from slipstick.errors import Problem, SpecError, did_you_mean, short
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean, short
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.machine import Network, SharedMemory
@@ -17,8 +17,6 @@ from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import CountedProgram, Input, Program
 from slipstick.program.program import InputValue as ProgramGiven
-from slipstick.schema.describe import DescribedValue as Described
-from slipstick.schema.describe import hardware_of
 from slipstick.schema.inputs import (
     Inputs,
     Settings,
@@ -29,14 +27,107 @@ from slipstick.schema.inputs import (
     refuse_mistyped,
     with_technology,
 )
-from slipstick.schema.kinds.counts import CountsSpec
-from slipstick.schema.kinds.quantity import Formula, Given, Name, Note, Quantity, Spec
+from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
+from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec, broken_rule
 from slipstick.schema.kinds.technology import Factors
-from slipstick.schema.kinds.workload import WorkloadSpec
-from slipstick.schema.library import Library, is_shared_memory, names, spec_model
-from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at
+from slipstick.schema.library import Library, is_shared_memory, names
+from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at
 from slipstick.schema.validate import problem, validate
-from slipstick.schema.values import read_formula
+from slipstick.schema.values import DescribedValue, hardware_of, read_formula
+
+
+class WorkloadSpec(Described):
+    """Values for the inputs of a program, as measured or assumed."""
+
+    workload: Literal[1] = Field(description="version of this format")
+    model: Note = Field(description="the program, as slipstick list names it")
+    inputs: dict[str, Any] = Field(default_factory=dict, description="values of the program's inputs, by name")
+
+
+WholeNumber = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[WholeNumber], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
+
+
+class MessagesSpec(Spec):
+    """Messages by kind: how many, and their bytes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    request: Pair | None = Field(None, description="for diffs or a page")
+    page: Pair | None = Field(None, description="whole pages")
+    diffs: Pair | None = Field(None, description="replies with diffs")
+    lock_request: Pair | None = Field(None, alias="lock request", description="for a lock, forwarded or not")
+    lock_reply: Pair | None = Field(None, alias="lock reply", description="the lock with its write notices")
+    arrive: Pair | None = Field(None, description="to a barrier's manager")
+    leave: Pair | None = Field(None, description="from a barrier's manager")
+    notices: Pair | None = Field(None, description="at an eager release")
+    acknowledgement: Pair | None = Field(None, description="of notices")
+
+
+class TallySpec(Spec):
+    """What one processor did in one phase; what is left out is 0."""
+
+    work: WholeNumber = Field(0, description="done, in the program's unit")
+    faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
+    write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
+    empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
+    twins: WholeNumber = Field(0, description="pages copied before a write")
+    collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
+    collections: WholeNumber = Field(0, description="garbage collections")
+    acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
+    waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
+    ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
+    ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")
+    intervals: WholeNumber = Field(0, description="closed with at least one page written")
+    notices: WholeNumber = Field(0, description="write notices received")
+    invalidated: WholeNumber = Field(0, description="pages")
+    diffs_made: WholeNumber = Field(0, description="diffs made")
+    diff_bytes_made: WholeNumber = Field(0, description="of these, in bytes")
+    served_diffs: WholeNumber = Field(0, description="requests for diffs answered")
+    served_pages: WholeNumber = Field(0, description="requests for whole pages answered")
+    forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
+    granted: WholeNumber = Field(0, description="locks handed over to others")
+    sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+    received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+
+
+class CountedPhaseSpec(Spec):
+    """What all processors did between two barriers."""
+
+    name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
+    repeat: int = Field(1, ge=1, description="how many phases this stands for, whose counts are added up")
+    tallies: list[TallySpec] = Field(description="one for each processor")
+
+
+class CountsSpec(Described):
+    """What a program made the protocol do, by phase and processor."""
+
+    counts: Literal[1] = Field(description="version of this format")
+    command: Note = Field("", description="that made the file, with all parameters")
+    version: Note = Field("", description="of slipstick that made the file")
+    program: Note = Field(description="its name")
+    processors: int = Field(ge=1, le=4096, description="that ran it; the first one manages barriers")
+    page: int = Field(ge=1, description="size of a page, in bytes")
+    unit: Note = Field(description="what one unit of work is")
+    phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
+
+    @model_validator(mode="after")
+    def _one_each(self) -> CountsSpec:
+        for index, each in enumerate(self.phases):
+            if len(each.tallies) != self.processors:
+                why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
+                raise broken_rule(why, "phases", index, "tallies")
+        try:
+            self.counted()
+        except ModelError as error:
+            raise broken_rule(str(error), "phases") from None
+        return self
+
+    def counted(self) -> Counts:
+        """Give the counts themselves."""
+        names = {"program", "processors", "page", "unit", "phases"}
+        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True))
 
 
 def machines_for(program: Program) -> list[str]:
@@ -174,7 +265,7 @@ def program_spec(program: Program) -> type[BaseModel]:
     """Make the model that checks everything a program is solved with: machine, inputs, technology."""
     fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
-    kind = spec_model("shared-memory" if program.machine is SharedMemory else "machine")
+    kind = SharedMemorySpec if program.machine is SharedMemory else MachineSpec
     return create_model(program.name, __base__=Spec, machine=(kind, machine), technology=(Factors, Factors()), **fields)
 
 
@@ -251,10 +342,12 @@ def _unknown_part(each: Input, value: str, inputs: Inputs, spec: BaseModel) -> l
     return [problem(inputs.tree, (each.name,), why)]
 
 
-def default_entries(inputs: Inputs, found: Mapping[str, Described]) -> dict[str, Described]:
+def default_entries(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
     """Describe the inputs of a program that were not set and have a default."""
     return {
-        each.name: Described(each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program")
+        each.name: DescribedValue(
+            each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program"
+        )
         for each in PROGRAMS[inputs.name].inputs
         if isinstance(each.default, float) and each.name not in found and each.name not in inputs.tree.entries
     }

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.kinds.quantity import RULE, SPELT, Described
-from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
-from slipstick.schema.text.reader import MOST_PROBLEMS
+from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, join, key_mark, leaves, plain, value_mark
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import ItemSpec

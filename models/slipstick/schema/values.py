@@ -1,12 +1,12 @@
-"""The numbers of one file as expressions: named parameters, formulas over them, and the way back to text."""
+"""The numbers of one file: what each is (path, meaning, unit, source), as expressions, and the way back to text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
@@ -14,10 +14,13 @@ from slipstick.errors import FormulaError, ModelError, Problem, SpecError
 from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number, Operation, Parameter, number_text, parameters, substitute, walk
-from slipstick.schema.kinds.quantity import Formula, Given, Quantity, example_of
-from slipstick.schema.text.nodes import Node, canonical, join, value_mark
+from slipstick.schema.kinds.quantity import Described, Formula, Given, Quantity, example_of
+from slipstick.schema.text import Node, at, canonical, join, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
+
+if TYPE_CHECKING:
+    from slipstick.model.machine import Machine, Network, SharedMemory
 
 MACHINE = "machine."
 """What the paths of a machine's quantities begin with, in formulas as everywhere."""
@@ -296,3 +299,88 @@ def _quantity(value: Expr, number: float) -> str | float:
     if value.dimension == COUNT:
         return int(number) if number == int(number) and abs(number) < 1e15 else number
     return f"{number_text(number)} {value.dimension}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedValue:
+    """A value of a spec, with what is known of it."""
+
+    path: str
+    given: Given
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What holds for values that say nothing themselves, and how source keys are spelt out."""
+
+    source: str = ""
+    spelt_out: Mapping[str, str] = field(default_factory=dict)
+
+    def inside(self, spec: BaseModel) -> _Context:
+        if not isinstance(spec, Described):
+            return self
+        known = {**self.spelt_out, **spec.sources}
+        return _Context(known.get(spec.source, spec.source) or self.source, known)
+
+
+def entries(spec: BaseModel, prefix: str = "") -> Iterator[DescribedValue]:
+    """Yield every quantity of a checked spec, with its path under `prefix`, in the order of the format."""
+    yield from _entries(spec, prefix, "", _Context())
+
+
+def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]) -> Iterator[DescribedValue]:
+    """Let each value that names no source have that of the file it is written in, not of one that extends it.
+
+    Parameters
+    ----------
+    found : as `entries` gives them
+    tree : where everything is written
+    sources : what each file says of itself
+    """
+    for each in found:
+        file = value_mark(tree, each.path).file
+        if each.given.source:
+            yield each
+        elif at(tree, each.path) is None:
+            yield replace(each, source="default of the format")
+        elif file.startswith("--set"):
+            yield replace(each, source="set on the command line")
+        else:
+            yield replace(each, source=sources.get(file, each.source))
+
+
+def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
+    """Make a parameter of each quantity."""
+    return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
+
+
+def hardware_of(spec: BaseModel, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:
+    """Build the machine, or the network, of a checked file, as expressions over its paths."""
+    at = parameters_of({each.path: each for each in entries(spec, prefix)})
+    built: Machine | SharedMemory | Network = getattr(spec, "build")(name, at, prefix)  # noqa: B009  # of any kind
+    return built
+
+
+def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
+    if isinstance(value, Given):
+        yield DescribedValue(
+            path, value, value.meaning or meaning, context.spelt_out.get(value.source, value.source) or context.source
+        )
+    elif isinstance(value, BaseModel):
+        inside = context.inside(value)
+        for name, info in type(value).model_fields.items():
+            yield from _entries(getattr(value, name), _joined(path, name), info.description or meaning, inside)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            # What a table says of itself says nothing of a quantity that its author named.
+            named = "a parameter of the file" if path == "parameters" else meaning
+            yield from _entries(inner, _joined(path, str(key)), named, context)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _entries(inner, _joined(path, str(index)), meaning, context)
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{join([name])}" if prefix else join([name])

@@ -17,7 +17,7 @@ from slipstick.expression.nodes import number_text
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import (
+from slipstick.schema.text import (
     Entry,
     Listing,
     Mark,

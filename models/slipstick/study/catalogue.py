@@ -12,9 +12,7 @@ from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.schema.build import build_workload
-from slipstick.schema.describe import DescribedValue, entries, with_sources
-from slipstick.schema.kinds.counts import CountsSpec
+from slipstick.schema.inputs import build_workload
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
     FOLDERS,
@@ -27,8 +25,10 @@ from slipstick.schema.library import (
     spec_names,
     unknown_name,
 )
-from slipstick.schema.text.nodes import Mark, Scalar, at, plain
+from slipstick.schema.programs import CountsSpec
+from slipstick.schema.text import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
+from slipstick.schema.values import DescribedValue, entries, with_sources
 
 KINDS = (*FOLDERS, "program", "law")
 

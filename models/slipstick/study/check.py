@@ -16,7 +16,7 @@ from slipstick.schema.library import (
     table_called,
     unknown_name,
 )
-from slipstick.schema.text.nodes import Mark, Scalar
+from slipstick.schema.text import Mark, Scalar
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
@@ -77,13 +77,12 @@ def check_file(path: Path) -> str:
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
     if kind == "technology":
-        from slipstick.schema.technology import check_values
+        from slipstick.schema.kinds.technology import check_values
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
-        from slipstick.schema.build import build, build_workload
-        from slipstick.schema.inputs import resolve
+        from slipstick.schema.inputs import build, build_workload, resolve
 
         here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if kind == "study":

@@ -13,10 +13,9 @@ from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
 from slipstick.model.system import Model
 from slipstick.results.study import Array, Provenance
-from slipstick.schema.build import BuiltModel, built_with
-from slipstick.schema.inputs import Inputs, Settings
+from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import canonical
+from slipstick.schema.text import canonical
 
 if TYPE_CHECKING:
     import numpy as np

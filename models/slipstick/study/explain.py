@@ -12,11 +12,10 @@ from slipstick.method.networks.symbols import SymbolicSolution, solved_in_symbol
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.schema.build import build
-from slipstick.schema.describe import DescribedValue
-from slipstick.schema.inputs import Settings, resolve
+from slipstick.schema.inputs import Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import at, plain
+from slipstick.schema.text import at, plain
+from slipstick.schema.values import DescribedValue
 
 
 @dataclass(frozen=True, slots=True)

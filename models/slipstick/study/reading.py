@@ -23,7 +23,7 @@ from slipstick.schema.kinds.study import (
     TimelineSpec,
 )
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Table
+from slipstick.schema.text import Table
 from slipstick.study.cases import (
     Place,
     StudyContext,

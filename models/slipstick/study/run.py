@@ -16,7 +16,7 @@ from slipstick.results.study import Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Table, plain
+from slipstick.schema.text import Table, plain
 from slipstick.schema.validate import validate
 from slipstick.study.cases import BASE, StudyContext, shown
 from slipstick.study.evaluator import ALL_SHARES, evaluator, unless_interrupted, with_derived

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer
 from slipstick.method.methods import answered
 from slipstick.model.system import Model, need_model
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Scalar, canonical, plain
+from slipstick.schema.text import Scalar, canonical, plain
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement, Timeline

@@ -13,7 +13,7 @@ from slipstick.measure.fit.formula import Family, Timings
 from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.model import FitSettings, prepare_model
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Mark, Scalar, from_plain
+from slipstick.schema.text import Mark, Scalar, from_plain
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 
 LOCK = """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.api import dump
 from slipstick.errors import SpecError
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter
@@ -34,7 +35,6 @@ from slipstick.model.system import (
     buffer,
 )
 from slipstick.model.tasks import Loop
-from slipstick.schema.dump import dump
 from tests.closed_form import solve
 from tests.specs import DESIGN, activity, built, refused, valid
 

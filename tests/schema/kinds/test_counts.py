@@ -10,10 +10,9 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.program.counts import Counts, ProcessorTally
-from slipstick.schema.kinds.counts import TallySpec
 from slipstick.schema.library import Library
-from slipstick.schema.programs import load_counts
-from slipstick.schema.text.nodes import Mark
+from slipstick.schema.programs import TallySpec, load_counts
+from slipstick.schema.text import Mark
 
 MEASURED = """counts: 1
 title: Measured elsewhere

@@ -12,10 +12,8 @@ from jsonschema import Draft202012Validator
 from slipstick import QueueingNetwork, dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.build import build
-from slipstick.schema.describe import editor_schema
-from slipstick.schema.inputs import resolve
-from slipstick.schema.library import Library
+from slipstick.schema.inputs import build, resolve
+from slipstick.schema.library import Library, editor_schema
 from tests.mutations import SHIPPED
 from tests.specs import line, refused, settings, valid
 

@@ -11,10 +11,8 @@ import pytest
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Bus, Crossbar, Multistage, Ring
-from slipstick.schema.describe import editor_schema
-from slipstick.schema.library import shipped
-from slipstick.schema.text.nodes import plain
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.library import editor_schema, shipped
+from slipstick.schema.text import plain, read_text
 from slipstick.study.catalogue import shown
 from tests.specs import refused, shared_machine, valid
 

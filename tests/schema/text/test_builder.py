@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.text.nodes import Table, at
-from slipstick.schema.text.reader import MOST_PROBLEMS, read_text
+from slipstick.schema.text import MOST_PROBLEMS, Table, at, read_text
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 BOMBS = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.schema.text.nodes import (
+from slipstick.schema.text import (
     Entry,
     Listing,
     Mark,
@@ -23,11 +23,12 @@ from slipstick.schema.text.nodes import (
     leaves,
     merge,
     plain,
+    read_text,
+    read_value,
     replace,
     split,
     value_mark,
 )
-from slipstick.schema.text.reader import read_text, read_value
 
 BASE = Mark("base.yaml", 1, 1)
 CHANGE = Mark("change.yaml", 2, 2)

@@ -13,10 +13,20 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import slipstick.schema.text as module
 from slipstick.errors import SpecError
-from slipstick.schema.text import reader
-from slipstick.schema.text.nodes import Mark, Node, Table, key_mark, plain, value_mark
-from slipstick.schema.text.reader import MOST_BYTES, read_file, read_text, read_value
+from slipstick.schema.text import (
+    MOST_BYTES,
+    Mark,
+    Node,
+    Table,
+    key_mark,
+    plain,
+    read_file,
+    read_text,
+    read_value,
+    value_mark,
+)
 
 LOADERS = [yaml.CSafeLoader, yaml.SafeLoader]
 
@@ -137,7 +147,7 @@ REFUSED = {
 
 @pytest.fixture(params=LOADERS, ids=["libyaml", "PyYAML"])
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "LOADER", request.param)
+    monkeypatch.setattr(module, "LOADER", request.param)
 
 
 def refusal(text: str) -> str:
@@ -165,7 +175,7 @@ def test_all_problems_come_at_once_also_those_before_a_syntax_error() -> None:
 
 def test_an_escape_beyond_unicode_is_refused_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
     for loader in LOADERS:
-        monkeypatch.setattr(reader, "LOADER", loader)
+        monkeypatch.setattr(module, "LOADER", loader)
         assert refusal('"\\Uffffffff"') == f"f.yaml:1:1: {NO_ESCAPE}"
 
 
@@ -206,13 +216,13 @@ def test_a_missing_value_stands_where_its_key_does() -> None:
 
 
 def read_with(loader: object, text: str) -> Node | SpecError:
-    before, reader.LOADER = reader.LOADER, loader
+    before, module.LOADER = module.LOADER, loader
     try:
         return read_text(text, "f")
     except SpecError as error:
         return error
     finally:
-        reader.LOADER = before
+        module.LOADER = before
 
 
 @st.composite
@@ -290,5 +300,5 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
 
 
 def test_the_reader_starts_without_the_heavy_libraries() -> None:
-    code = "import sys, slipstick.schema.text.reader as r; sys.exit(bool({'pydantic', 'numpy', 'sympy'} & set(sys.modules)))"
+    code = "import sys, slipstick.schema.text as r; sys.exit(bool({'pydantic', 'numpy', 'sympy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick.schema.text.nodes import Scalar, at
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.text import Scalar, at, read_text
 
 VALUES: list[tuple[str, object]] = [
     *[(text, None) for text in ("~", "null", "Null", "NULL", "")],

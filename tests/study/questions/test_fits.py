@@ -14,8 +14,7 @@ from slipstick.report.fits import needed
 from slipstick.report.pages.page import page
 from slipstick.report.pictures import stacks
 from slipstick.results.study import Results
-from slipstick.schema.build import build
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
 from slipstick.study.questions.compare import CompareResult

@@ -18,7 +18,7 @@ from slipstick.report.formatting import question_section
 from slipstick.report.pages.write import frame
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
-from slipstick.schema.text.nodes import Mark, Table
+from slipstick.schema.text import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
 from slipstick.study.questions.project import Projection, ProjectResult

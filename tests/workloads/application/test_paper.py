@@ -15,7 +15,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import scaled
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_counts
-from slipstick.schema.text.nodes import Mark
+from slipstick.schema.text import Mark
 from tests.house.code import ROOT
 
 PUBLISHED = yaml.safe_load((ROOT / "tests" / "published" / "dvsm_applications.yaml").read_text())

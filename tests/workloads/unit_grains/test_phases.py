@@ -13,8 +13,7 @@ from slipstick.expression.tape import Tape
 from slipstick.law.account import PHASE_TIME
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.schema.build import build
-from slipstick.schema.inputs import resolve
+from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
 from slipstick_workloads.shared_memory import barrier_cost

@@ -20,10 +20,9 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, from_plain
+from slipstick.schema.text import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
 

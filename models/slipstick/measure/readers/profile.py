@@ -11,7 +11,7 @@ from slipstick.measure.readers.reading import FileFormat, Reading
 from slipstick.schema.kinds.profile import ProcessorSpec, ProfileSpec, RunSpec
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Table, value_mark
+from slipstick.schema.text import Table, value_mark
 from slipstick.schema.validate import validate
 
 _PROFILE = re.compile(r"""["']?profile["']?\s*:""")

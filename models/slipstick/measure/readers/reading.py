@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 from slipstick.errors import Problem, SpecError, UnitError, short
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.measure.measurements import METRICS, Hints, Measurement, Measurements
-from slipstick.schema.text.reader import file_text, shown_name
+from slipstick.schema.text import file_text, shown_name
 from slipstick.units import scale
 
 MOST_BYTES = 16 * 1024 * 1024

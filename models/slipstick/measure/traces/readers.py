@@ -20,7 +20,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.measure.readers.reading import delimiter_of, split_unit
 from slipstick.measure.traces.chrome import is_chrome, read_chrome
 from slipstick.measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns
-from slipstick.schema.text.reader import file_text, shown_name, text_pieces
+from slipstick.schema.text import file_text, shown_name, text_pieces
 from slipstick.units import scale
 
 MOST_BYTES = 8 * 1024**3

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
 from slipstick.measure.measurements import Measurement, Measurements
 from slipstick.results.study import Timeline
-from slipstick.schema.text.reader import shown_name
+from slipstick.schema.text import shown_name
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.integer[Any]]

@@ -13,9 +13,9 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.measure.account import measured
 from slipstick.measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans
 from slipstick.results.study import TraceViews
-from slipstick.schema.kinds.shared_memory import SharedMemorySpec
+from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
-from slipstick.schema.text.nodes import Mark
+from slipstick.schema.text import Mark
 from slipstick.schema.validate import validate
 
 WINDOWS = 40

@@ -72,7 +72,6 @@ from slipstick.model.system import (
 )
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.program.operations import BEST, PLACEMENTS, MachineOperations
-from slipstick.schema.describe import hardware_of
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -91,8 +90,8 @@ from slipstick.schema.kinds.quantity import (
     one_of,
 )
 from slipstick.schema.kinds.technology import Factors, Technology, factors
-from slipstick.schema.text.nodes import Node
-from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, plain_name
+from slipstick.schema.text import Node
+from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, hardware_of, plain_name
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,

@@ -41,7 +41,7 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
-from slipstick.schema.text.nodes import Node
+from slipstick.schema.text import Node
 from slipstick.schema.values import Loc, QuantityReader, QuantityWriter
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model, model_validator
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
-from slipstick.schema.kinds.distribution import DistributionSpec
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
+    DistributionSpec,
     Factor,
     Given,
     Name,

@@ -1,17 +1,43 @@
-"""Technology specs: what scales the classes of cost, in a file and in the section of the same name of a model."""
+"""Technologies: what scales the classes of cost of a model, in its section `technology` and in files, and trends over years."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+import math
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from slipstick.expression.dimension import COUNT
+from slipstick.errors import Problem, SpecError
+from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import faster
-from slipstick.schema.kinds.quantity import Described, Factor, Given, Note, Quantity, Spec, broken_rule
+from slipstick.schema.kinds.quantity import (
+    Described,
+    DistributionSpec,
+    Factor,
+    Given,
+    NormalSpec,
+    Note,
+    Quantity,
+    Spec,
+    Spread,
+    Uncertain,
+    Year,
+    broken_rule,
+    distribution_of,
+    quantities,
+)
+from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
+from slipstick.schema.text import Entry, Node, Scalar, Table, at, join, key_mark
+from slipstick.schema.text import replace as replaced
+from slipstick.schema.validate import problems_of, validate
+from slipstick.units import parse
+
+if TYPE_CHECKING:
+    from slipstick.model.uncertainty import Period, Trend, Uncertainty
 
 Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
@@ -150,3 +176,260 @@ def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Exp
         return own
     benefit = parameters.get("technology.benefit")
     return faster(own, parameters["technology.processors"], spec.fully, spec.partly, benefit)
+
+
+_YEAR = 31_557_600.0  # a year of 365.25 days [s]
+
+Span = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
+
+
+class PeriodSpec(Spec):
+    """The rate of one period: exactly one of factor, doubling, halving and uncertain."""
+
+    first: Year = Field(alias="from", description="year in which the period begins")
+    to: Year = Field(description="year in which it ends")
+    factor: Factor | None = Field(None, description="how many times faster each year")
+    doubling: Span | None = Field(None, description="time in which it gets twice as fast, such as 18 month")
+    halving: Span | None = Field(None, description="time in which it gets half as fast")
+    uncertain: DistributionSpec | None = Field(None, description="how many times faster each year, as a distribution")
+    spread: Spread | None = Field(
+        None, description="standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
+    )
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> PeriodSpec:
+        rates = (self.factor, self.doubling, self.halving, self.uncertain)
+        if sum(each is not None for each in rates) != 1:
+            raise broken_rule("a period needs exactly one of factor, doubling, halving and uncertain")
+        if self.spread is not None and self.uncertain is not None:
+            raise broken_rule("uncertain says how far the rate spreads; leave out spread", "spread")
+        if not self.to > self.first:
+            raise broken_rule(f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to")
+        if isinstance(self.uncertain, Uncertain):
+            self._check_uncertain(self.uncertain)
+        return self
+
+    def _check_uncertain(self, spec: Uncertain) -> None:
+        if spec.dimension != COUNT:
+            raise broken_rule(f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain")
+        if isinstance(spec, NormalSpec) or any(each.value <= 0 for each in quantities(spec).values()):
+            raise broken_rule("a yearly factor is more than 0, and this one need not be; use another", "uncertain")
+
+
+Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
+
+
+class RatesSpec(Spec):
+    """Periods, in order, of each thing that changes."""
+
+    processors: Periods | None = Field(None, description="the processors, and with them the software")
+    application: Periods | None = Field(None, description="application time, beside the processors")
+    software: Periods | None = Field(None, description="run-time software, beside the processors")
+    system: Periods | None = Field(None, description="system calls, beside the processors")
+    protocol: Periods | None = Field(None, description="protocol software, beside the processors")
+    signal: Periods | None = Field(None, description="signals, beside the processors")
+    adapter: Periods | None = Field(None, description="adapter latency")
+    switch: Periods | None = Field(None, description="switch latency")
+    wire: Periods | None = Field(None, description="time on the wire, as bandwidth has it")
+    memory: Periods | None = Field(None, description="memory time")
+
+    @property
+    def listed(self) -> dict[str, list[PeriodSpec]]:
+        """Give the periods of everything that changes, by name."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: periods for name, periods in given.items() if periods is not None}
+
+    @model_validator(mode="after")
+    def _without_gaps(self) -> RatesSpec:
+        for name, periods in self.listed.items():
+            for index, (before, after) in enumerate(pairwise(periods), 1):
+                if after.first != before.to:
+                    what = "overlaps the one before" if after.first < before.to else "leaves a gap after the one before"
+                    why = f"the period from {after.first:g} {what}, which ends in {before.to:g}"
+                    raise broken_rule(why, name, index, "from")
+        if not self.listed:
+            raise broken_rule("name at least one class of cost that changes, such as processors")
+        return self
+
+
+class TrendSpec(Described):
+    """How fast each class of cost gets cheaper; what is not listed stays as it is."""
+
+    trend: Literal[1] = Field(description="version of this format")
+    rates: RatesSpec = Field(description="rates of processors and of classes of cost")
+    benefit: Part | None = Field(
+        None, description="part of each doubling of the processors that classes under partly realize; all by default"
+    )
+    fully: list[Technology] | None = Field(None, description="classes whose time is divided by processors")
+    partly: list[Technology] | None = Field(None, description="classes that gain a part only")
+
+
+def trend_of(spec: TrendSpec, name: str) -> Trend:
+    """Build the trend of a checked file, its source keys spelt out."""
+    from slipstick.model.uncertainty import Trend
+
+    rates = {key: tuple(_period(each, spec) for each in periods) for key, periods in spec.rates.listed.items()}
+    return Trend(name, spec.title or name, rates)
+
+
+def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
+    from slipstick.model.uncertainty import Period
+
+    given = spec.uncertain or spec.factor or spec.doubling or spec.halving
+    assert given is not None
+    source = given.source or trend.source
+    factor = distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
+    return Period(spec.first, spec.to, factor, trend.sources.get(source, source), given.assumed)
+
+
+def _factor(spec: PeriodSpec) -> Uncertainty:
+    from slipstick.model.uncertainty import Fixed, Lognormal
+
+    if spec.factor:
+        yearly = spec.factor.value
+    elif spec.doubling:
+        yearly = math.exp2(_YEAR / spec.doubling.value)
+    else:
+        assert spec.halving is not None
+        yearly = math.exp2(-_YEAR / spec.halving.value)
+    return Lognormal(yearly, spec.spread.value) if spec.spread and spec.spread.value else Fixed(yearly)
+
+
+PREFETCHED = ("prefetched_faults", "prefetched_locks")
+"""The inputs of a program that a technology sets."""
+
+
+def changes_of(
+    reference: Node, model: str, input_names: Collection[str], tree: Node, library: Library
+) -> tuple[dict[str, Node], tuple[str, ...]]:
+    """Read what a technology changes, as values by path, and what of it the model has no place for.
+
+    Factors go to the section ``technology``, prefetched parts to the program's inputs of the same names, values to
+    their paths. Left out, with a note, is a prefetched part where the program has no such input, and the value of a
+    class that costs nothing on this machine, such as the switch of a network without one.
+
+    Parameters
+    ----------
+    reference : the technology: its name, a file, or in place
+    model, input_names : name of the model, and of the inputs it has
+    tree : of the inputs, with everything else in its place
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : the technology is wrong, or sets a path that the inputs do not have
+    """
+    name, file = _read(reference, library)
+    gains = Gain.model_fields
+    found = {f"{TECHNOLOGY}.{key}": each.node for key, each in file.entries.items() if key in gains}
+    found |= {f"{TECHNOLOGY}.{key}": node for key, node in _changes(file, "by").items()}
+    notes = []
+    for key in PREFETCHED:
+        if key in file.entries and key in input_names:
+            found[key] = file.entries[key].node
+        elif key in file.entries:
+            notes.append(f"{name}: {key} is left out, for {model} has no such input")
+    free = [key for key in _changes(file, "to") if _costs_nothing(tree, QUANTITIES[key])]
+    places = [QUANTITIES[key] for key in free]
+    given = ["0" if at(tree, path) is not None else "not given" for path in places]
+    notes += [
+        f"{name}: {key} is left out, for {path} is {what} here"
+        for key, path, what in zip(free, places, given, strict=True)
+    ]
+    for path, node in _values(file).items():
+        if at(tree, path) is None and path not in places:
+            why = f"{name} sets {path}, which {model} does not have here; choose another technology or machine"
+            raise _problem(reference, why)
+        if path not in places:
+            found[path] = node
+    return found, tuple(notes)
+
+
+def _changes(file: Table, key: str) -> dict[str, Node]:
+    """Give what a technology writes of classes of cost under ``by`` or ``to``, each as a quantity with its source."""
+    found: dict[str, Node] = {}
+    for name in TECHNOLOGIES:
+        change = at(file, [name])
+        if isinstance(change, Table) and key in change.entries:
+            entries = {"value" if each == key else each: entry for each, entry in change.entries.items()}
+            found[name] = Table(entries, change.mark)
+    return found
+
+
+def _values(file: Table) -> dict[str, Node]:
+    """Give the quantities of a machine that a technology sets, by path."""
+    written = at(file, ["values"])
+    entries = written.entries if isinstance(written, Table) else {}
+    classes = {QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES}
+    return {path: entry.node for path, entry in entries.items()} | classes
+
+
+def _costs_nothing(tree: Node, path: str) -> bool:
+    """Tell whether a machine gives a quantity as nothing, with or without its source, or does not give it."""
+    node = at(tree, path)
+    if node is None:
+        return at(tree, "machine") is not None
+    written = at(node, ["value"]) if isinstance(node, Table) else node
+    return isinstance(written, Scalar) and parse(str(written.value))[0] == 0.0
+
+
+def _read(reference: Node, library: Library) -> tuple[str, Table]:
+    """Read a technology, its source keys spelt out, for they mean nothing outside its file."""
+    if isinstance(reference, Table):
+        name, file = "this technology", library.resolve(TECHNOLOGY, reference)
+    elif isinstance(reference, Scalar) and isinstance(reference.value, str) and reference.value:
+        name = f"technology {reference.value.rpartition('/')[2].removesuffix('.yaml').removesuffix('.yml')}"
+        file = library.load(TECHNOLOGY, reference.value, reference.mark, TECHNOLOGY)
+    else:
+        raise _problem(reference, "write the name of a technology, a file that ends in .yaml, or its keys and values")
+    spec = validate(TechnologySpec, file)
+    spelt = _spelt(file, spec.sources)
+    assert isinstance(spelt, Table)
+    return name, spelt
+
+
+def _spelt(node: Node, sources: Mapping[str, str]) -> Node:
+    if not isinstance(node, Table):
+        return node
+    entries = {}
+    for key, entry in node.entries.items():
+        inner = _spelt(entry.node, sources)
+        if key == "source" and isinstance(inner, Scalar) and inner.value in sources:
+            text = sources[str(inner.value)]
+            inner = Scalar(text, text, inner.mark, quoted=True)
+        entries[key] = Entry(entry.key_mark, inner)
+    return Table(entries, node.mark)
+
+
+def check_values(tree: Table, library: Library) -> None:
+    """Check the values of a technology in their places on the first machine of the catalogue that has them all.
+
+    Parameters
+    ----------
+    tree : of a technology that is checked by itself
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : no machine has such paths, or a value is not allowed there
+    """
+    values = _values(tree)
+    paths = {path: path.removeprefix("machine.") for path in values}
+    machines = [library.load("machine", name) for name in names("machine")]
+    fitting = next((each for each in machines if all(at(each, path) is not None for path in paths.values())), None)
+    if fitting is None:
+        known = {path for path, inner in paths.items() if any(at(each, inner) is not None for each in machines)}
+        # Each is there on some machine: then it is the first that stands on none together with the others.
+        path = next((path for path in paths if path not in known), next(iter(paths)))
+        mark = key_mark(tree, ["values", path])
+        why = "no machine of the catalogue has this quantity, or not together with the others"
+        raise SpecError([Problem(mark.file, mark.line, mark.column, join(["values", path]), why)])
+    changed: Node = fitting
+    for path, inner in paths.items():
+        changed = replaced(changed, inner, values[path])
+    if found := problems_of(spec_model("machine", fitting), changed):
+        raise SpecError(found)
+
+
+def _problem(node: Node, why: str) -> SpecError:
+    return SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, TECHNOLOGY, why)])

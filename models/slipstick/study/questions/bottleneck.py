@@ -21,7 +21,7 @@ from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
-from slipstick.schema.text.nodes import Entry, Table, at
+from slipstick.schema.text import Entry, Table, at
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question

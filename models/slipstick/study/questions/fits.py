@@ -23,7 +23,7 @@ from slipstick.results.question import QuestionResult
 from slipstick.results.study import Fitting
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import FitSpec, FitsPictureSpec, MadeSpec
-from slipstick.schema.text.nodes import Node, Scalar, at, from_plain
+from slipstick.schema.text import Node, Scalar, at, from_plain
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.measured import runs_of

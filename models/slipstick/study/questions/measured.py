@@ -16,7 +16,7 @@ from slipstick.report.measured import measured_table, most_lost
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.schema.kinds.study import MeasuredSpec
 from slipstick.schema.library import find, names, table_called
-from slipstick.schema.text.nodes import at
+from slipstick.schema.text import at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 

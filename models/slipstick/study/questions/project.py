@@ -29,7 +29,7 @@ from slipstick.report.pictures import STROKES, axis_title, legend_of, logarithmi
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import ProjectionPictureSpec, ProjectSpec
-from slipstick.schema.text.nodes import at
+from slipstick.schema.text import at
 from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.trends import (

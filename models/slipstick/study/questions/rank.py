@@ -26,11 +26,11 @@ from slipstick.report.formatting import (
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.build import build, described
-from slipstick.schema.describe import DescribedValue, entries
-from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
+from slipstick.schema.inputs import Settings, build, described, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
-from slipstick.schema.text.nodes import Mark, Node, Scalar, at, canonical, value_mark
+from slipstick.schema.library import TECHNOLOGY
+from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
+from slipstick.schema.values import DescribedValue, entries
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question, ValueNames

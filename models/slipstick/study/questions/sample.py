@@ -18,9 +18,9 @@ from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sh
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.distribution import Uncertain, distribution_of, quantities
+from slipstick.schema.kinds.quantity import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
-from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
+from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames

@@ -38,11 +38,10 @@ from slipstick.report.pictures import axis_title, draw_intervals, filled, legend
 from slipstick.report.statements import summary
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
-from slipstick.schema.build import BuiltModel
-from slipstick.schema.inputs import Inputs
+from slipstick.schema.inputs import BuiltModel, Inputs
 from slipstick.schema.kinds.quantity import Formula
 from slipstick.schema.kinds.study import BandsSpec, ScaleSpec, SweepSpec
-from slipstick.schema.text.nodes import Entry, Table, at, canonical
+from slipstick.schema.text import Entry, Table, at, canonical
 from slipstick.schema.values import read_formula
 from slipstick.study.cases import StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator

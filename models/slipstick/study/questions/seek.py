@@ -15,11 +15,10 @@ from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.build import described
-from slipstick.schema.describe import entries
-from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
+from slipstick.schema.inputs import REFERENCES, Inputs, described, is_solver_option, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
-from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, canonical, split
+from slipstick.schema.text import Entry, Node, Scalar, Table, at, canonical, split
+from slipstick.schema.values import entries
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import BaseAnswers, Question

@@ -18,7 +18,7 @@ from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.study import TraceViews
 from slipstick.schema.kinds.study import TracePictureSpec, TraceSpec
 from slipstick.schema.library import table_called
-from slipstick.schema.text.nodes import Node, at
+from slipstick.schema.text import Node, at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
