@@ -88,7 +88,7 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
         value = getattr(node, "value", None)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             mark = node.mark
-            problems.append(Problem(mark.file, mark.line, mark.column, name, "write a plain number, such as 1000"))
+            problems.append(mark.problem("write a plain number, such as 1000", name))
         else:
             found[name] = value
     if problems:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from slipstick.errors import ModelError, Problem, SpecError, UnitError, UnknownNameError, did_you_mean, short
+from slipstick.errors import ModelError, SpecError, UnitError, UnknownNameError, did_you_mean, short
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
@@ -95,7 +95,7 @@ def _method(node: Node | None) -> str | None:
     name = node.value if isinstance(node, Scalar) else None
     if name not in _KNOWN:
         words = str(UnknownNameError(METHOD, str(name)[:100], _KNOWN))
-        raise SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, METHOD, words)])
+        raise node.mark.error(words, METHOD)
     return str(name)
 
 
@@ -372,7 +372,7 @@ def reference_name(node: Node, what: str) -> str:
 def input_problem(node: Node | None, path: str, message: str) -> SpecError:
     """Make the error of one problem, at the place where the value was written."""
     mark = node.mark if node is not None else Mark("command line", 1, 1)
-    return SpecError([Problem(mark.file, mark.line, mark.column, path, message)])
+    return mark.error(message, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -585,7 +585,7 @@ def _model(inputs: Inputs, spec: BaseModel, numbers: Mapping[str, Parameter]) ->
         return model
     except ModelError as error:
         mark = inputs.tree.mark
-        raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
+        raise mark.error(str(error)) from None
 
 
 def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:

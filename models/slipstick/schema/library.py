@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, create_model
 
-from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, short
+from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
 from slipstick.schema.text import Mark, Node, Scalar, Table, at, join, merge, read_file, replace
 from slipstick.schema.validate import problems_of
 
@@ -242,12 +242,12 @@ class Library:
         try:
             path = find(kind, reference, beside)
         except UnknownNameError as error:
-            raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, str(error))]) from None
+            raise mark.error(str(error), at_path) from None
         why = _endless(path, _open)
         if beside is not None and not os.path.lexists(path):
             why = f"there is no file {short(reference)}; check its name"
         if why:
-            raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, why)])
+            raise mark.error(why, at_path)
         tree = self._read(path)
         _check_kind(kind, tree)
         return self._resolved(kind, tree, (*_open, path))
@@ -284,7 +284,7 @@ class Library:
                 based = _table(replace(based, path, self.resolve(inner, node)))
             elif inner == "machine" and node is not None and not (isinstance(node, Scalar) and node.value is None):
                 why = "write the name of a machine, a file that ends in .yaml, or its keys and values"
-                raise SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, join(path), why)])
+                raise node.mark.error(why, path)
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
@@ -310,7 +310,7 @@ class Library:
         path = (self._folder(mark) or Path()) / reference
         if not path.is_file():
             why = f"there is no file of measurements {short(reference)}; check its name"
-            raise SpecError([Problem(mark.file, mark.line, mark.column, "data", why)])
+            raise mark.error(why, "data")
         return path
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
@@ -381,13 +381,7 @@ def kind_of(tree: Table) -> str:
     key, mark = next(((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark))
     if key not in FOLDERS:
         kinds = ", ".join(f"'{kind}: 1'" for kind in FOLDERS)
-        raise SpecError(
-            [
-                Problem(
-                    mark.file, mark.line, mark.column, key, f"begin with what it is, one of {kinds}" + _meant_kind(key)
-                )
-            ]
-        )
+        raise mark.error(f"begin with what it is, one of {kinds}" + _meant_kind(key), key)
     return key
 
 
@@ -400,17 +394,7 @@ def _check_kind(kind: str, tree: Table) -> None:
     found = kind_of(tree)
     if found != kind:
         mark = next(iter(tree.entries.values())).key_mark
-        raise SpecError(
-            [
-                Problem(
-                    mark.file,
-                    mark.line,
-                    mark.column,
-                    found,
-                    f"here a spec of kind {kind} is wanted, and this is of kind {found}",
-                )
-            ]
-        )
+        raise mark.error(f"here a spec of kind {kind} is wanted, and this is of kind {found}", found)
 
 
 def _with_bandwidth(tree: Table) -> Table:

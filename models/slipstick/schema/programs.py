@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean, short
 from slipstick.expression.dimension import Dimension
@@ -112,8 +112,7 @@ class CountsSpec(Described):
     unit: Note = Field(description="what one unit of work is")
     phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
 
-    @model_validator(mode="after")
-    def _one_each(self) -> CountsSpec:
+    def check(self) -> None:
         for index, each in enumerate(self.phases):
             if len(each.tallies) != self.processors:
                 why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
@@ -122,7 +121,6 @@ class CountsSpec(Described):
             self.counted()
         except ModelError as error:
             raise broken_rule(str(error), "phases") from None
-        return self
 
     def counted(self) -> Counts:
         """Give the counts themselves."""

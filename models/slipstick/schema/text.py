@@ -43,6 +43,14 @@ class Mark:
     line: int
     column: int
 
+    def problem(self, message: str, path: NodePath = "") -> Problem:
+        """Report a message about the value of a path, at this place."""
+        return Problem(self.file, self.line, self.column, path if isinstance(path, str) else join(path), message)
+
+    def error(self, message: str, path: NodePath = "") -> SpecError:
+        """Make the error of one problem at this place."""
+        return SpecError([self.problem(message, path)])
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -500,7 +508,7 @@ class _SpecTreeBuilder:
         self.values = 0
 
     def report(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> None:
-        self.problems.append(Problem(mark.file, mark.line, mark.column, join(path), message))
+        self.problems.append(mark.problem(message, path))
 
     def stop(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> NoReturn:
         self.report(mark, message, path)
@@ -699,10 +707,10 @@ def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -
                 read += len(data)
                 text = decode(data, final=not data)
             except (EOFError, zlib.error):
-                _refuse(start, f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it")
+                raise start.error(f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it")
             except UnicodeDecodeError as error:
                 odd = error.object[error.start]
-                _refuse(start, f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text")
+                raise start.error(f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text")
             _check_size(read, start, most, advice)
             if not data:
                 return
@@ -733,9 +741,9 @@ def read_text(text: str, file: str) -> Node:
     """
     root = read_value(text, file)
     if isinstance(root, Scalar) and root.text == "":
-        _refuse(Mark(file, 1, 1), "there is nothing in it; begin with what it is, as in 'activity: 1'")
+        raise Mark(file, 1, 1).error("there is nothing in it; begin with what it is, as in 'activity: 1'")
     if not isinstance(root, Table):
-        _refuse(root.mark, "a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'")
+        raise root.mark.error("a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'")
     return root
 
 
@@ -757,16 +765,16 @@ def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[B
     try:
         about = os.stat(path)
         if stat.S_ISDIR(about.st_mode):
-            _refuse(start, "this is a directory; name a file in it")
+            raise start.error("this is a directory; name a file in it")
         if not stat.S_ISREG(about.st_mode):
-            _refuse(start, "this is a pipe or a device; only regular files are read")
+            raise start.error("this is a pipe or a device; only regular files are read")
         _check_size(about.st_size, start, most, advice)
         with open(path, "rb", opener=_without_waiting) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
-        _refuse(start, "there is no such file; check its name")
+        raise start.error("there is no such file; check its name")
     except OSError as error:
-        _refuse(start, f"the file cannot be read: {error.strerror or error}")
+        raise start.error(f"the file cannot be read: {error.strerror or error}")
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -778,16 +786,11 @@ def _decoded(data: bytes, start: Mark) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        _refuse(
-            place(before, len(before), start.file),
-            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text",
+        raise place(before, len(before), start.file).error(
+            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
         )
-
-
-def _refuse(mark: Mark, message: str) -> NoReturn:
-    raise SpecError([Problem(mark.file, mark.line, mark.column, "", message)])
 
 
 def _check_size(size: int, start: Mark, most: int = MOST_BYTES, advice: str = _ADVICE) -> None:
     if size > most:
-        _refuse(start, f"{size:,} bytes are too many; at most {most:,} are read: {advice}")
+        raise start.error(f"{size:,} bytes are too many; at most {most:,} are read: {advice}")

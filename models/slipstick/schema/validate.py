@@ -10,7 +10,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.kinds.quantity import RULE, SPELT, Described
-from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, join, key_mark, leaves, plain, value_mark
+from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, key_mark, leaves, plain, value_mark
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import ItemSpec
@@ -52,7 +52,7 @@ def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> li
 def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:
     """Report a message at the value, or the key, that a location leads to."""
     mark = key_mark(node, loc) if key else value_mark(node, loc)
-    return Problem(mark.file, mark.line, mark.column, join(loc), message)
+    return mark.problem(message, loc)
 
 
 def _problems(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:

@@ -57,12 +57,12 @@ def read_formula(
     except FormulaError as error:
         word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(error)
         why = f"{error}; write {example_of(wanted)}, or the name of a parameter" if word else str(error)
-        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)]) from None
+        raise mark.error(why, loc) from None
     if wanted is not None and made.dimension != wanted:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & known.keys()):
             _refuse_without_unit(tree, loc, formula, name, known, wanted)
         why = f"{formula.text} gives a [{made.dimension}], but a [{wanted}] is wanted"
-        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)])
+        raise mark.error(why, loc)
     return made
 
 

@@ -17,20 +17,7 @@ from slipstick.expression.nodes import number_text
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text import (
-    Entry,
-    Listing,
-    Mark,
-    Node,
-    Scalar,
-    Table,
-    at,
-    from_plain,
-    join,
-    key_mark,
-    plain,
-    value_mark,
-)
+from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, from_plain, key_mark, plain, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
 
@@ -198,7 +185,7 @@ def _quantity(value: float, unit: Dimension, mark: Mark) -> Node:
 
 
 def _problem(mark: Mark, path: Place, message: str) -> SpecError:
-    return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])
+    return mark.error(message, path)
 
 
 MOST_POINTS = 20_000_000
@@ -236,7 +223,7 @@ class SweepDefinition:
     def problem(self, message: str, *inside: str | int) -> SpecError:
         """Report something wrong inside the sweep."""
         mark = value_mark(self.node, inside)
-        return SpecError([Problem(mark.file, mark.line, mark.column, join(self.place(*inside)), message)])
+        return mark.error(message, self.place(*inside))
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
@@ -393,7 +380,7 @@ def _settings(node: Node | None) -> dict[str, Node]:
 
 def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
     mark = key_mark(study, path)
-    return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])
+    return mark.error(message, path)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slipstick.answer import Value
-from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.errors import ModelError
 from slipstick.measure.account import measured
 from slipstick.measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans
 from slipstick.results.study import TraceViews
@@ -84,7 +84,7 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     if not isinstance(spec, SharedMemorySpec):
         place = mark or Mark(reference, 1, 1)
         why = f"{reference} has no shared memory, so no network between processors and modules"
-        raise SpecError([Problem(place.file, place.line, place.column, "machine", why)])
+        raise place.error(why, "machine")
     between, access = spec.interconnect, spec.memory.access.value
     if between.kind != "multistage":
         return SwitchedNetwork(1, 0, access)

@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from slipstick.errors import ModelError, SpecError
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
@@ -359,6 +359,9 @@ class RepeatSpec(ItemSpec):
     make = staticmethod(activities.repeat)
 
 
+_STAGES = ("serial", "parallel", "serial_each", "parallel_each")
+
+
 class StageSpec(Spec):
     """A stage of a pipeline: exactly one of the four kinds."""
 
@@ -369,22 +372,17 @@ class StageSpec(Spec):
     serial_each: list[list[Item]] | None = Field(None, description="serial, a body for each item", min_length=1)
     parallel_each: list[list[Item]] | None = Field(None, description="parallel, a body for each item", min_length=1)
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> StageSpec:
-        kinds = ("serial", "parallel", "serial_each", "parallel_each")
-        if sum(getattr(self, kind) is not None for kind in kinds) != 1:
-            raise broken_rule(f"a stage is exactly one of {', '.join(kinds)}")
-        return self
+    def check(self) -> None:
+        if sum(getattr(self, kind) is not None for kind in _STAGES) != 1:
+            raise broken_rule(f"a stage is exactly one of {', '.join(_STAGES)}")
 
     def build(self, reader: ActivityReader, loc: Loc) -> Stage:
         """Build the stage."""
-        kind, make = (
-            ("serial", serial) if self.parallel is None and self.parallel_each is None else ("parallel", parallel)
-        )
-        if (body := getattr(self, kind)) is not None:
-            return make(reader.body(body, (*loc, kind)), name=self.name)
-        each: list[list[Item]] = getattr(self, f"{kind}_each")
-        return make(*(reader.body(one, (*loc, f"{kind}_each", k)) for k, one in enumerate(each)), name=self.name)
+        key = next(kind for kind in _STAGES if getattr(self, kind) is not None)
+        body: list[Any] = getattr(self, key)
+        bodies = [reader.body(each, (*loc, key, index)) for index, each in enumerate(body)] if "each" in key else []
+        make = serial if key.startswith("serial") else parallel
+        return make(*(bodies or [reader.body(body, (*loc, key))]), name=self.name)
 
     @staticmethod
     def write(stage: Stage, writer: ActivityWriter) -> dict[str, Any]:
@@ -443,21 +441,24 @@ class BarrierWaitSpec(ItemSpec):
 
 
 class OperationSpec(ItemSpec):
-    """An operation of the machine, as steps with its costs."""
+    """An operation of the machine, as steps with its costs; `title` names them where the item does not."""
 
     name: Name | None = Field(None, description="begins the names of its steps")
     component: Label = Field("communication", description="what the account books the time to")
 
     node = Then
+    title: ClassVar[str]
 
-    def operations(self, reader: ActivityReader, name: str) -> MachineOperations:
-        """Give the operations of the file's machine, under the item's name."""
-        return MachineOperations(reader.machine(name), self.name or reader.numbered(name), self.component)
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        said = reader.values.keys(self, loc)
+        name, component = said.pop("name", None), said.pop("component")
+        title = said.get("collective", getattr(self, "title", ""))
+        operations = MachineOperations(reader.machine(title), name or reader.numbered(title), component)
+        return reader.named(self.operation(operations, reader, **said), operations, loc)
 
-    def bytes_of(self, reader: ActivityReader, key: str, loc: Loc) -> Expr:
-        """Give a number of bytes of the item, 0 if it is left out."""
-        value = getattr(self, key)
-        return zero(BYTES) if value is None else reader.values.expr(value, (*loc, key), BYTES)
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+        """Make the activity of what the item says."""
+        raise NotImplementedError
 
 
 class MessageSpec(OperationSpec):
@@ -467,39 +468,38 @@ class MessageSpec(OperationSpec):
     placement: Placement = Field("network", description=_PLACED)
 
     key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
+    title = "message"
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        operations = self.operations(reader, "message")
-        return reader.named(operations.message(self.bytes_of(reader, "message", loc), self.placement), operations, loc)
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+        return operations.message(said["message"], said["placement"])
 
 
-class ComputeSpec(OperationSpec):
-    """Arithmetic, with memory traffic beside it: the longer of the two (roofline)."""
+class RooflineSpec(OperationSpec):
+    """Arithmetic and memory traffic side by side: the longer of the two."""
+
+    component: Label = Field("busy", description="what the account books the time to")
+
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+        return operations.compute(said.get("flops"), said.get("bytes"))
+
+
+class ComputeSpec(RooflineSpec):
+    """Arithmetic, with memory traffic beside it."""
 
     flops: Amount = Field(description="floating-point operations of the processor")
     bytes: Size | None = Field(None, description="bytes moved between the processor and its memory meanwhile")
-    component: Label = Field("busy", description="what the account books the time to")
 
     key, use, example = "flops", "for arithmetic at the machine's rate", "{flops: 2e9, bytes: 1 GB}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        operations = self.operations(reader, "compute")
-        moved = None if self.bytes is None else self.bytes_of(reader, "bytes", loc)
-        count = reader.values.expr(self.flops, (*loc, "flops"), COUNT)
-        return reader.named(operations.compute(count, moved), operations, loc)
+    title = "compute"
 
 
-class TrafficSpec(OperationSpec):
+class TrafficSpec(RooflineSpec):
     """Memory traffic."""
 
     bytes: Size = Field(description="bytes moved between the processor and its memory")
-    component: Label = Field("busy", description="what the account books the time to")
 
     key, use, example = "bytes", "for memory traffic at the machine's bandwidth", "{bytes: 1 GB}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        operations = self.operations(reader, "memory")
-        return reader.named(operations.compute(moved=self.bytes_of(reader, "bytes", loc)), operations, loc)
+    title = "memory"
 
 
 class CollectiveSpec(OperationSpec):
@@ -520,26 +520,18 @@ class CollectiveSpec(OperationSpec):
     example = "{collective: allreduce, size: 64 MB, ranks: 8}"
     alike = OPERATIONS
 
-    @model_validator(mode="after")
-    def _sized(self) -> CollectiveSpec:
-        if (self.size is None) != (self.collective == "barrier"):
-            why = (
-                "a barrier moves no bytes; leave size out"
-                if self.size
-                else f"{self.collective} needs the size of its vector"
-            )
-            raise broken_rule(why, "size" if self.size else "collective")
-        return self
+    def check(self) -> None:
+        if self.collective == "barrier" and self.size:
+            raise broken_rule("a barrier moves no bytes; leave size out", "size")
+        if self.collective != "barrier" and not self.size:
+            raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        operations = self.operations(reader, self.collective)
-        ranks = reader.processors if self.ranks is None else reader.values.expr(self.ranks, (*loc, "ranks"), COUNT)
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+        ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
-        combine = None if self.combine is None else reader.values.expr(self.combine, (*loc, "combine"), TIME_PER_BYTE)
-        size = self.bytes_of(reader, "size", loc)
-        made = operations.collective(self.collective, size, ranks, self.algorithm, self.placement, combine)
-        return reader.named(made, operations, loc)
+        how = (said["algorithm"], said["placement"], said.get("combine"))
+        return operations.collective(self.collective, said.get("size", zero(BYTES)), ranks, *how)
 
 
 ITEMS: dict[str, type[ItemSpec]] = {
@@ -598,15 +590,13 @@ class LockSpec(ResourceSpec):
 
     key, node = "lock", Lock
 
-    @model_validator(mode="after")
-    def _complete(self) -> LockSpec:
+    def check(self) -> None:
         if (self.word is None) != (self.access is None):
             raise broken_rule("a lock with a word needs the time of an access, and the other way round")
         if self.back_off != "none" and self.base is None:
             raise broken_rule("a back-off needs its base, the pause after the first failure", "back_off")
         if self.back_off == "exponential" and self.most is None:
             raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
-        return self
 
 
 class PermitsSpec(ResourceSpec):
@@ -653,11 +643,9 @@ class BufferSpec(ResourceSpec):
 
     key = "buffer"
 
-    @model_validator(mode="after")
-    def _room(self) -> BufferSpec:
+    def check(self) -> None:
         if self.items > self.buffer:
             raise broken_rule(f"at most as many as the buffer has places, {self.buffer}; got {self.items}", "items")
-        return self
 
     def build(self, values: QuantityReader, loc: Loc) -> Semaphores:
         return buffer(self.buffer, self.items)
@@ -683,11 +671,9 @@ class TaskPoolSpec(ResourceSpec):
 
     key, node = "pool", TaskPool
 
-    @model_validator(mode="after")
-    def _one_source(self) -> TaskPoolSpec:
+    def check(self) -> None:
         if (self.iterations is None) == (self.trees is None):
             raise broken_rule("the tasks of a pool are iterations of a loop or trees: write one of the two")
-        return self
 
     def build(self, values: QuantityReader, loc: Loc) -> TaskPool:
         said = values.keys(self, loc)
@@ -808,8 +794,7 @@ class ActivitySpec(ModelFileSpec):
     )
     technology: Factors = Field(Factors(), description="factors by technology class")
 
-    @model_validator(mode="after")
-    def _one_population(self) -> ActivitySpec:
+    def check(self) -> None:
         population = self.population
         told: list[object] = [self.phases, self.groups]
         told += [] if population is None else [population.processors, population.arrivals, population.phases]
@@ -819,7 +804,6 @@ class ActivitySpec(ModelFileSpec):
         program = alone or (population is not None and population.phases is not None)
         if program == (self.cycle is not None):
             raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")
-        return self
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> Model:
         """Build the model of a checked file.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slipstick.expression.dimension import BYTES, TIME, Dimension
 from slipstick.expression.nodes import Parameter
@@ -89,8 +89,7 @@ class ProtocolSpec(Spec):
     added: Bytes = Field(description="bytes that the protocol sees beyond the message")
     ranges: dict[Name, RangeSpec] = Field(description="ranges of sizes by name, ascending", min_length=1)
 
-    @model_validator(mode="after")
-    def _ascending(self) -> ProtocolSpec:
+    def check(self) -> None:
         *firsts, last = self.ranges.items()
         if last[1].up_to is not None:
             raise broken_rule(f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to")
@@ -100,7 +99,6 @@ class ProtocolSpec(Spec):
                 why = f"range {name} needs an up_to above that of the range before it"
                 raise broken_rule(why, "ranges", name, "up_to")
             before = each.up_to.value
-        return self
 
 
 class WireSpec(Spec):
@@ -316,11 +314,9 @@ class RingSpec(Spec):
     upper: Time | None = Field(None, description="latency of an access that is answered on another ring")
     upper_slots: Whole | None = Field(None, description="packets that the ring of rings carries at a time")
 
-    @model_validator(mode="after")
-    def _both_of_upper(self) -> RingSpec:
+    def check(self) -> None:
         if (self.upper is None) != (self.upper_slots is None):
             raise broken_rule("a ring of rings needs both upper and upper_slots")
-        return self
 
 
 class CrossbarSpec(Spec):
@@ -353,13 +349,11 @@ class LockKindSpec(Spec):
     base: Time = Field(_NOTHING, description="pause after the first failure")
     most: Time = Field(_NOTHING, description="longest pause")
 
-    @model_validator(mode="after")
-    def _pauses(self) -> LockKindSpec:
+    def check(self) -> None:
         if self.back_off != "none" and not self.base.value > 0:
             raise broken_rule(f"a {self.back_off} back-off needs a base above 0 s", "back_off")
         if self.back_off == "exponential" and not self.most.value >= self.base.value:
             raise broken_rule("an exponential back-off needs a most of at least its base", "back_off")
-        return self
 
 
 class BarrierKindSpec(Spec):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slipstick.schema.kinds.quantity import Count, Described, Factor, Name, Spec, Time, Whole, broken_rule
 
@@ -35,8 +35,7 @@ class RunSpec(Spec):
         default_factory=list, description="the same of each processor, in the place of the sums"
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> RunSpec:
+    def check(self) -> None:
         if self.each and (self.busy or self.waits or self.events):
             raise broken_rule("give busy, waits and events of each processor, or their sums, not both", "each")
         if self.each and len(self.each) != self.processors.value:
@@ -45,7 +44,6 @@ class RunSpec(Spec):
         for name in self.events:
             if name not in self.waits:
                 raise broken_rule(f"events of {name} need the wait of {name} beside them", "events", name)
-        return self
 
 
 class ProfileSpec(Described):

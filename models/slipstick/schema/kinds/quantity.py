@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -282,6 +282,14 @@ class Spec(BaseModel):
         extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True, defer_build=True
     )
 
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self.check()
+        return self
+
+    def check(self) -> None:
+        """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own rules here."""
+
 
 class Described(Spec):
     """What every file may say of itself."""
@@ -329,15 +337,13 @@ class Uncertain(Spec):
     source: Note = Field("", description="where it comes from; a key of sources, or text")
     assumed: bool = Field(False, description="it is a guess")
 
-    @model_validator(mode="after")
-    def _one_dimension(self) -> Uncertain:
+    def check(self) -> None:
         given = quantities(self)
         for key, each in given.items():
             first = next(iter(given.values()))
             if each.dimension != first.dimension:
                 why = f"a [{each.dimension}] does not go with a [{first.dimension}]"
                 raise broken_rule(why, *key)
-        return self
 
     @property
     def dimension(self) -> Dimension:
@@ -365,11 +371,10 @@ class NormalSpec(Uncertain):
     mean: AnyValue = Field(description="mean")
     deviation: AnyValue = Field(description="standard deviation, in the same unit")
 
-    @model_validator(mode="after")
-    def _spread_out(self) -> NormalSpec:
+    def check(self) -> None:
+        super().check()
         if self.deviation.value < 0:
             raise broken_rule(f"must be at least 0, got {self.deviation.text}", "deviation")
-        return self
 
 
 class LognormalSpec(Uncertain):
@@ -381,11 +386,10 @@ class LognormalSpec(Uncertain):
         description="standard deviation of the natural logarithm; 10% is about a tenth of the median"
     )
 
-    @model_validator(mode="after")
-    def _positive(self) -> LognormalSpec:
+    def check(self) -> None:
+        super().check()
         if not self.median.value > 0:
             raise broken_rule(f"a lognormal quantity is more than 0, got {self.median.text}", "median")
-        return self
 
 
 class UniformSpec(Uncertain):
@@ -395,11 +399,10 @@ class UniformSpec(Uncertain):
     low: AnyValue = Field(alias="from", description="least value")
     to: AnyValue = Field(description="largest value")
 
-    @model_validator(mode="after")
-    def _rising(self) -> UniformSpec:
+    def check(self) -> None:
+        super().check()
         if self.to.value < self.low.value:
             raise broken_rule(f"to must be at least from, got {self.to.text} after {self.low.text}", "to")
-        return self
 
 
 class TriangularSpec(Uncertain):
@@ -410,12 +413,11 @@ class TriangularSpec(Uncertain):
     mode: AnyValue = Field(description="most likely value")
     to: AnyValue = Field(description="largest value")
 
-    @model_validator(mode="after")
-    def _rising(self) -> TriangularSpec:
+    def check(self) -> None:
+        super().check()
         if not self.low.value <= self.mode.value <= self.to.value:
             why = f"the mode must lie between from and to, got {self.mode.text}"
             raise broken_rule(why, "mode")
-        return self
 
 
 class DiscreteSpec(Uncertain):
@@ -425,12 +427,11 @@ class DiscreteSpec(Uncertain):
     values: list[AnyValue] = Field(description="the values", min_length=1)
     weights: list[Weight] | None = Field(None, description="weight of each value; all the same by default")
 
-    @model_validator(mode="after")
-    def _aligned(self) -> DiscreteSpec:
+    def check(self) -> None:
+        super().check()
         if self.weights is not None and len(self.weights) != len(self.values):
             why = f"one weight for each of the {len(self.values)} values is needed, got {len(self.weights)}"
             raise broken_rule(why, "weights")
-        return self
 
 
 DistributionSpec = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import Fault, ModelFaultsError, SpecError
 from slipstick.expression.dimension import COUNT, RATE
@@ -65,13 +65,11 @@ class MembersSpec(Spec):
     think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
 
-    @model_validator(mode="after")
-    def _open_or_closed(self) -> MembersSpec:
+    def check(self) -> None:
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
         if self.think_time is not None and self.population is None:
             raise broken_rule("a think time belongs to a closed class; an open class has none", "think_time")
-        return self
 
 
 class ClassSpec(MembersSpec):
@@ -112,11 +110,10 @@ class ChainSpec(MembersSpec):
     classes: list[Name] = Field(description="the classes", min_length=1)
     reference: Pair = Field(description="class and station where a cycle begins, or where customers arrive")
 
-    @model_validator(mode="after")
-    def _populated(self) -> ChainSpec:
+    def check(self) -> None:
+        super().check()
         if self.population is None and self.arrivals is None:
             raise broken_rule("give the chain a population or arrivals")
-        return self
 
 
 class RouteSpec(Spec):
@@ -148,13 +145,11 @@ class QueueingNetworkSpec(ModelFileSpec):
         default_factory=list, description="the ways of the classes in chains; those out of each place add up to 1"
     )
 
-    @model_validator(mode="after")
-    def _every_class_has_customers(self) -> QueueingNetworkSpec:
+    def check(self) -> None:
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, each in self.classes.items():
             if each.population is None and each.arrivals is None and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
-        return self
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> QueueingNetwork:
         """Build the model of a checked file.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.kinds.quantity import (
@@ -63,13 +63,11 @@ class AxisSpec(Spec):
     count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
     spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
 
-    @model_validator(mode="after")
-    def _one_density(self) -> AxisSpec:
+    def check(self) -> None:
         if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
             raise broken_rule("a range needs exactly one of step, factor and count")
         if self.factor == 1:
             raise broken_rule("a factor of 1 never arrives; write another")
-        return self
 
 
 RANGE = ("from", "to", "step", "factor", "count", "spacing")
@@ -117,11 +115,9 @@ class ChangeSpec(Spec):
     )
     cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
 
-    @model_validator(mode="after")
-    def _changes_something(self) -> ChangeSpec:
+    def check(self) -> None:
         if not (self.values or self.times):
             raise broken_rule("a change needs something to change: set or times")
-        return self
 
 
 class RankSpec(QuestionSpec):
@@ -143,16 +139,14 @@ class RankSpec(QuestionSpec):
         None, description="what a pair of changes may cost together; with it, each pair is tried"
     )
 
-    @model_validator(mode="after")
-    def _costs_known(self) -> RankSpec:
+    def check(self) -> None:
         if self.budget is None:
-            return self
+            return
         if len(self.changes) < 2:
             raise broken_rule("a budget is for a pair of changes; name at least two under changes", "budget")
         for name, each in self.changes.items():
             if each.cost is None:
                 raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
-        return self
 
 
 class ProjectSpec(QuestionSpec):
@@ -172,22 +166,16 @@ class ProjectSpec(QuestionSpec):
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
 
-    @model_validator(mode="after")
-    def _along_one(self) -> ProjectSpec:
+    def check(self) -> None:
         if (self.years is None) == (self.factors is None):
             raise broken_rule("give years, or factors of the processors in their place", "trends")
         if self.factors is not None and len(self.trends) > 1:
             why = "processors come to a factor in another year along each trend; with factors, project along one"
             raise broken_rule(why, "trends")
-        return self
-
-    @model_validator(mode="after")
-    def _even(self) -> ProjectSpec:
         if not _power_of_two(self.samples):
             raise broken_rule(
                 f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}", "samples"
             )
-        return self
 
 
 class SeekSpec(QuestionSpec):
@@ -211,14 +199,12 @@ class SeekSpec(QuestionSpec):
     base_year: Year | None = Field(None, description="year that the values of the cases are of")
     cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
 
-    @model_validator(mode="after")
-    def _along_a_trend(self) -> SeekSpec:
+    def check(self) -> None:
         along = self.of == YEAR
         if along and not (self.trend and self.base_year is not None):
             raise broken_rule("the year needs trend and base_year beside it", "of")
         if not along and (self.trend or self.base_year is not None):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
-        return self
 
 
 class SampleSpec(QuestionSpec):
@@ -235,12 +221,10 @@ class SampleSpec(QuestionSpec):
     indices: bool = Field(True, description="say how much of the variance each quantity causes")
     seed: Seed = Field(0, description="key of the random streams")
 
-    @model_validator(mode="after")
-    def _even(self) -> SampleSpec:
+    def check(self) -> None:
         if not _power_of_two(self.samples):
             why = f"points come in powers of two; write 512 or 1024, not {self.samples}"
             raise broken_rule(why, "samples")
-        return self
 
 
 Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
@@ -277,11 +261,9 @@ class TraceSpec(QuestionSpec):
         if self.case is not None:
             yield ("case",), self.case
 
-    @model_validator(mode="after")
-    def _one_source(self) -> TraceSpec:
+    def check(self) -> None:
         if bool(self.data) == (self.case is not None):
             raise broken_rule("a trace is read from data, or simulated from a case; give one of the two")
-        return self
 
 
 class MadeSpec(Spec):
@@ -324,13 +306,11 @@ class FitSpec(QuestionSpec):
         if self.made:
             yield ("made", "case"), self.made.case
 
-    @model_validator(mode="after")
-    def _one_origin(self) -> FitSpec:
+    def check(self) -> None:
         if bool(self.data) == (self.made is not None):
             raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
         if self.made and (self.region is not None or self.of_size is not None):
             raise broken_rule("made-up timings have no regions and one size; leave out region and of_size", "made")
-        return self
 
 
 def _vary_kind(value: Any) -> str | None:
@@ -421,8 +401,7 @@ class ScaleSpec(QuestionSpec):
         default_factory=list, description="published cells of the matrix, to stand beside ours"
     )
 
-    @model_validator(mode="after")
-    def _each_way_has_its_goal(self) -> ScaleSpec:
+    def check(self) -> None:
         goals = {"time-bound": "time", "efficiency-conserved": "efficiency", "memory-bound": "memory"}
         for index, way in enumerate(self.ways):
             if way in goals and getattr(self, goals[way]) is None:
@@ -438,7 +417,6 @@ class ScaleSpec(QuestionSpec):
                     raise broken_rule(
                         f"{way} is none of the ways that are asked for", "printed", index, "scalability", way
                     )
-        return self
 
 
 class RowSpec(Spec):
@@ -491,8 +469,7 @@ class TableSpec(QuestionSpec):
             for case, others in each.ranging.items():
                 yield from ((("rows", row, "ranging", case), other) for other in (case, *others))
 
-    @model_validator(mode="after")
-    def _aligned(self) -> TableSpec:
+    def check(self) -> None:
         for index, row in enumerate(self.rows):
             if bool(row.printed) == bool(row.against):
                 raise broken_rule(f"row {row.row} needs something to stand beside: printed or against", "rows", index)
@@ -503,7 +480,6 @@ class TableSpec(QuestionSpec):
                     raise broken_rule(why, "rows", index, key)
             if not (row.sum or row.plus):
                 raise broken_rule(f"row {row.row} needs something to add up: sum or plus", "rows", index)
-        return self
 
 
 class StatementSpec(QuestionSpec):
@@ -551,8 +527,7 @@ class StatementSpec(QuestionSpec):
         found = [key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)]
         return found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
 
-    @model_validator(mode="after")
-    def _one_form(self) -> StatementSpec:
+    def check(self) -> None:
         if not self.form:
             raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
         if (self.about is None) != (self.within is None):
@@ -569,7 +544,6 @@ class StatementSpec(QuestionSpec):
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
             raise broken_rule(f"at most {most}, as many as there are answers under {key}", "at_least")
-        return self
 
 
 class Drawn(Spec):
@@ -616,11 +590,9 @@ class LinesSpec(Drawn):
         "", description="path of an axis: draw its first value's answer, all else equal, divided by each, an efficiency"
     )
 
-    @model_validator(mode="after")
-    def _one_comparison(self) -> LinesSpec:
+    def check(self) -> None:
         if self.relative and self.against:
             raise broken_rule("draw relative to the first point of a line, or against an axis; not both", "against")
-        return self
 
 
 class MapSpec(Drawn):
@@ -778,12 +750,10 @@ class _StudyKeys(Described):
     )
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 
-    @model_validator(mode="after")
-    def _base_is_taken(self) -> _StudyKeys:
+    def check(self) -> None:
         if "base" in self.what_if:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "what_if", "base")
-        return self
 
     @property
     def questions(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from slipstick.errors import Problem, SpecError
+from slipstick.errors import SpecError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.activity import TECHNOLOGIES
@@ -31,7 +31,7 @@ from slipstick.schema.kinds.quantity import (
     quantities,
 )
 from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
-from slipstick.schema.text import Entry, Node, Scalar, Table, at, join, key_mark
+from slipstick.schema.text import Entry, Node, Scalar, Table, at, key_mark
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.validate import problems_of, validate
 from slipstick.units import parse
@@ -62,12 +62,10 @@ class Gain(Spec):
         description="classes that each doubling of processors makes faster by 1 + benefit only",
     )
 
-    @model_validator(mode="after")
-    def _once(self) -> Gain:
+    def check(self) -> None:
         for index, each in enumerate(self.partly):
             if each in self.fully:
                 raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
-        return self
 
 
 class Factors(Gain):
@@ -111,11 +109,9 @@ class ClassChange(Spec):
             raise broken_rule("write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it becomes")
         return written
 
-    @model_validator(mode="after")
-    def _either(self) -> ClassChange:
+    def check(self) -> None:
         if (self.by is None) == (self.to is None):
             raise broken_rule("write one of the keys by, a factor, and to, a value")
-        return self
 
 
 class TechnologySpec(Described, Gain):
@@ -141,16 +137,12 @@ class TechnologySpec(Described, Gain):
         default_factory=dict, description="what quantities of the machine become, by path such as machine.system.signal"
     )
 
-    @model_validator(mode="after")
-    def _values_of_machines(self) -> TechnologySpec:
+    def check(self) -> None:
+        super().check()
         for path in self.values:
             if not path.startswith("machine."):
                 why = "a technology sets quantities of the machine only, such as machine.network.adapter"
                 raise broken_rule(why, "values", path)
-        return self
-
-    @model_validator(mode="after")
-    def _one_quantity_to_set(self) -> TechnologySpec:
         for name in TECHNOLOGIES:
             change = getattr(self, name)
             if change is not None and change.to is not None and name not in QUANTITIES:
@@ -158,7 +150,6 @@ class TechnologySpec(Described, Gain):
                 raise broken_rule(why, name, "to")
             if change is not None and change.to is not None and QUANTITIES[name] in self.values:
                 raise broken_rule(f"{QUANTITIES[name]} stands under values, too; write it once", name, "to")
-        return self
 
 
 def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
@@ -196,8 +187,7 @@ class PeriodSpec(Spec):
         None, description="standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
     )
 
-    @model_validator(mode="after")
-    def _one_rate(self) -> PeriodSpec:
+    def check(self) -> None:
         rates = (self.factor, self.doubling, self.halving, self.uncertain)
         if sum(each is not None for each in rates) != 1:
             raise broken_rule("a period needs exactly one of factor, doubling, halving and uncertain")
@@ -207,7 +197,6 @@ class PeriodSpec(Spec):
             raise broken_rule(f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to")
         if isinstance(self.uncertain, Uncertain):
             self._check_uncertain(self.uncertain)
-        return self
 
     def _check_uncertain(self, spec: Uncertain) -> None:
         if spec.dimension != COUNT:
@@ -239,8 +228,7 @@ class RatesSpec(Spec):
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: periods for name, periods in given.items() if periods is not None}
 
-    @model_validator(mode="after")
-    def _without_gaps(self) -> RatesSpec:
+    def check(self) -> None:
         for name, periods in self.listed.items():
             for index, (before, after) in enumerate(pairwise(periods), 1):
                 if after.first != before.to:
@@ -249,7 +237,6 @@ class RatesSpec(Spec):
                     raise broken_rule(why, name, index, "from")
         if not self.listed:
             raise broken_rule("name at least one class of cost that changes, such as processors")
-        return self
 
 
 class TrendSpec(Described):
@@ -339,7 +326,7 @@ def changes_of(
     for path, node in _values(file).items():
         if at(tree, path) is None and path not in places:
             why = f"{name} sets {path}, which {model} does not have here; choose another technology or machine"
-            raise _problem(reference, why)
+            raise reference.mark.error(why, TECHNOLOGY)
         if path not in places:
             found[path] = node
     return found, tuple(notes)
@@ -381,7 +368,9 @@ def _read(reference: Node, library: Library) -> tuple[str, Table]:
         name = f"technology {reference.value.rpartition('/')[2].removesuffix('.yaml').removesuffix('.yml')}"
         file = library.load(TECHNOLOGY, reference.value, reference.mark, TECHNOLOGY)
     else:
-        raise _problem(reference, "write the name of a technology, a file that ends in .yaml, or its keys and values")
+        raise reference.mark.error(
+            "write the name of a technology, a file that ends in .yaml, or its keys and values", TECHNOLOGY
+        )
     spec = validate(TechnologySpec, file)
     spelt = _spelt(file, spec.sources)
     assert isinstance(spelt, Table)
@@ -423,13 +412,9 @@ def check_values(tree: Table, library: Library) -> None:
         path = next((path for path in paths if path not in known), next(iter(paths)))
         mark = key_mark(tree, ["values", path])
         why = "no machine of the catalogue has this quantity, or not together with the others"
-        raise SpecError([Problem(mark.file, mark.line, mark.column, join(["values", path]), why)])
+        raise mark.error(why, ["values", path])
     changed: Node = fitting
     for path, inner in paths.items():
         changed = replaced(changed, inner, values[path])
     if found := problems_of(spec_model("machine", fitting), changed):
         raise SpecError(found)
-
-
-def _problem(node: Node, why: str) -> SpecError:
-    return SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, TECHNOLOGY, why)])
