@@ -443,18 +443,17 @@ def build(text: str, file: str) -> Node:
 
     Raises SpecError with all problems found.
     """
-    builder = _SpecTreeBuilder(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
+    reader = _TreeReader(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
+    root: Node = Scalar(None, "", reader.last, quoted=False)
     try:
-        builder.check_characters()
-        for event in yaml.parse(builder.text, Loader=LOADER):
-            builder.take(event)
+        root = reader.root() or root
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        builder.report_syntax(error)
+        reader.report_syntax(error)
     except _EndOfPassError:
         pass
-    if builder.problems:
-        raise SpecError(builder.problems)
-    return builder.root
+    if reader.problems:
+        raise SpecError(reader.problems)
+    return root
 
 
 def place(text: str, index: int, file: str) -> Mark:
@@ -472,39 +471,15 @@ def _syntax(said: str) -> tuple[bool, str]:
     return next((at_start, message) for pattern, at_start, message in _SYNTAX if re.search(pattern, said))
 
 
-@dataclass(slots=True)
-class _Open:
-    """A listing or table that has begun and not ended."""
-
-    mark: Mark
-    path: tuple[str, ...]
-    is_table: bool
-    in_brackets: bool
-    items: list[Node] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
-    key: tuple[str, Mark] | None = None
-
-    def node(self) -> Node:
-        return Table(self.entries, self.mark) if self.is_table else Listing(tuple(self.items), self.mark)
-
-    def here(self) -> tuple[str, ...]:
-        """The path of what comes next, as far as it is known."""
-        if self.is_table:
-            return (*self.path, self.key[0]) if self.key else self.path
-        return (*self.path, str(len(self.items)))
-
-
-class _SpecTreeBuilder:
-    """The tree so far, and what is wrong so far."""
+class _TreeReader:
+    """Reads the tree of one text, and notes what is wrong with it; `open` are the listings and tables that have not ended."""
 
     def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
+        self.text, self.file = text, file
+        self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
         self.problems: list[Problem] = []
-        self.open: list[_Open] = []
+        self.open: list[tuple[Mark, bool]] = []  # where each begins, and whether brackets enclose it
         self.last = Mark(file, 1, 1)
-        self.root: Node = Scalar(None, "", self.last, quoted=False)
-        self.documents = 0
         self.values = 0
 
     def report(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> None:
@@ -530,128 +505,122 @@ class _SpecTreeBuilder:
         said = "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
         if isinstance(error, yaml.MarkedYAMLError):
             said = f"{error.context}: {error.problem}, got {sign}"
-        if "node content" in said and sign == "''" and self.open and self.open[-1].in_brackets:
-            said, places[0] = "',' or ']'", self.open[-1].mark  # the bracket is what to mend, not the end
+        if "node content" in said and sign == "''" and self.open and self.open[-1][1]:
+            said, places[0] = "',' or ']'", self.open[-1][0]  # the bracket is what to mend, not the end
         at_start, message = _syntax(said)
         met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
         self.report(places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met))
 
-    def take(self, event: yaml.Event) -> None:
-        if len(self.problems) >= MOST_PROBLEMS:
-            raise _EndOfPassError
-        if isinstance(event, yaml.NodeEvent):
-            self.last = self.mark(event.start_mark)
-            self.check_node(event)
-            self.add(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self.put(self.open.pop().node())
-        elif isinstance(event, yaml.DocumentStartEvent):
-            self.documents += 1
-            if self.documents > 1:
-                self.stop(self.mark(event.start_mark), "a second document begins here; write one per file")
-
     def mark(self, mark: Any) -> Mark:
         return Mark(self.file, mark.line + 1, mark.column + 1)
 
-    def here(self) -> tuple[str, ...]:
-        return self.open[-1].here() if self.open else ()
+    def root(self) -> Node | None:
+        """Read the one document; None where the text is empty."""
+        self.check_characters()
+        found: list[Node] = []
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent) and found:
+                self.stop(self.mark(event.start_mark), "a second document begins here; write one per file")
+            if isinstance(event, yaml.NodeEvent):
+                found.append(self.node(event, ()))
+        return found[0] if found else None
 
-    def at_key(self) -> bool:
-        return bool(self.open) and self.open[-1].is_table and self.open[-1].key is None
-
-    def check_node(self, event: yaml.NodeEvent) -> None:
-        tag = getattr(event, "tag", None)
-        if isinstance(event, yaml.AliasEvent):
-            self.report(self.last, _sharing(f"the alias {short(f'*{event.anchor}')}"), self.here())
-        elif event.anchor is not None:
-            self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"), self.here())
-        if tag is not None:
-            written = tag.replace("tag:yaml.org,2002:", "!!")
-            self.report(self.last, _sharing(f"the tag {short(written)}"), self.here())
-        self.values += not self.at_key()
+    def node(self, event: Any, path: tuple[str, ...], is_key: bool = False, key: Mark | None = None) -> Node:
+        """Read what begins with an event: a key, or a value, perhaps under a key."""
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise _EndOfPassError
+        mark = self.last = self.mark(event.start_mark)
+        self.check_sharing(event, path)
+        self.values += not is_key
         if self.values > MOST_VALUES:
-            self.stop(self.last, f"this is value {MOST_VALUES + 1:,}; a file can hold {MOST_VALUES:,}", self.here())
-
-    def add(self, event: yaml.NodeEvent) -> None:
+            self.stop(mark, f"this is value {MOST_VALUES + 1:,}; a file can hold {MOST_VALUES:,}", path)
         if isinstance(event, yaml.ScalarEvent):
-            self.put(self.scalar(event))
-        elif isinstance(event, yaml.CollectionStartEvent):
-            if len(self.open) == MOST_NESTED:
-                self.stop(
-                    self.last, f"nested more than {MOST_NESTED} deep; name the parts and use less depth", self.here()
-                )
-            is_table = isinstance(event, yaml.MappingStartEvent)
-            self.open.append(_Open(self.last, self.here(), is_table, bool(event.flow_style)))
-        else:
-            self.put(Scalar(None, f"*{event.anchor}", self.last, quoted=True))
+            return self.scalar(event, path, is_key, key)
+        if isinstance(event, yaml.AliasEvent):
+            return Scalar(None, f"*{event.anchor}", mark, quoted=True)
+        if len(self.open) == MOST_NESTED:
+            self.stop(mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth", path)
+        self.open.append((mark, bool(event.flow_style)))
+        made = self.table(mark, path) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark, path)
+        self.open.pop()
+        return made
 
-    def scalar(self, event: yaml.ScalarEvent) -> Scalar:
+    def listing(self, mark: Mark, path: tuple[str, ...]) -> Listing:
+        items: list[Node] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            items.append(self.node(event, (*path, str(len(items)))))
+        return Listing(tuple(items), mark)
+
+    def table(self, mark: Mark, path: tuple[str, ...]) -> Table:
+        entries: dict[str, Entry] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            written = self.node(event, path, is_key=True)
+            key = self.key(written, path, entries)
+            value = self.node(next(self.events), (*path, key), key=written.mark)
+            entries.setdefault(key, Entry(written.mark, value))
+        return Table(entries, mark)
+
+    def check_sharing(self, event: Any, path: tuple[str, ...]) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            self.report(self.last, _sharing(f"the alias {short(f'*{event.anchor}')}"), path)
+        elif event.anchor is not None:
+            self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"), path)
+        if (tag := getattr(event, "tag", None)) is not None:
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            self.report(self.last, _sharing(f"the tag {short(written)}"), path)
+
+    def scalar(self, event: Any, path: tuple[str, ...], is_key: bool, key: Mark | None) -> Scalar:
         plain = event.style in (None, "")  # PyYAML's word for it and libyaml's
-        self.check_written(event)
-        if self.at_key():
+        self.check_written(event, path)
+        if is_key:
             return Scalar(event.value, event.value, self.last, not plain)
         if len(event.value) > LONGEST_SCALAR:
             message = f"a text of {len(event.value):,} characters; at most {LONGEST_SCALAR:,} can be written"
-            self.report(self.last, message, self.here())
+            self.report(self.last, message, path)
             return Scalar(None, "", self.last, not plain)
         value, problem = meaning(event.value) if plain else (event.value, "")
         if problem:
-            self.report(self.last, problem, self.here())
-        nowhere = event.value == "" and plain and self.open and self.open[-1].key
-        return Scalar(value, event.value, nowhere[1] if nowhere else self.last, not plain)
+            self.report(self.last, problem, path)
+        nowhere = event.value == "" and plain and key
+        return Scalar(value, event.value, nowhere or self.last, not plain)
 
-    def check_written(self, event: yaml.ScalarEvent) -> None:
+    def check_written(self, event: Any, path: tuple[str, ...]) -> None:
         """Refuse what one of the two parsers refuses; most of it ends the pass, as it does there."""
-        start: Any = event.start_mark
-        end: Any = event.end_mark
+        start, end = event.start_mark, event.end_mark
         if event.style == '"':
-            self.check_escapes(event.value)
+            self.check_escapes(event.value, path)
         elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start.index : start.index + 4]):
             self.stop(self.last, _syntax("block scalar")[1])
-        elif not event.style and self.open and self.open[-1].in_brackets:
+        elif not event.style and self.open and self.open[-1][1]:
             if "?" in event.value:
                 self.stop(place(self.text, self.text.index("?", start.index), self.file), _syntax("got '?'")[1])
             if re.match(r":[][{},]", self.text[end.index : end.index + 2]):
                 self.stop(self.mark(end), _syntax("unexpected ':'")[1])
 
-    def check_escapes(self, value: str) -> None:
+    def check_escapes(self, value: str, path: tuple[str, ...]) -> None:
         odd = _ODD.search(value.replace("\t", " "))
         if odd and "\ud800" <= odd[0][0] <= "\udfff":
             self.stop(self.last, _syntax("invalid Unicode")[1])
         if odd:
-            self.report(self.last, _unlike_text(odd[0][0]), self.here())
+            self.report(self.last, _unlike_text(odd[0][0]), path)
 
-    def put(self, node: Node) -> None:
-        top = self.open[-1] if self.open else None
-        if top is None:
-            self.root = node
-        elif not top.is_table:
-            top.items.append(node)
-        elif top.key is None:
-            top.key = self.key(node, top)
-        else:
-            top.entries.setdefault(top.key[0], Entry(top.key[1], node))
-            top.key = None
-
-    def key(self, node: Node, top: _Open) -> tuple[str, Mark]:
+    def key(self, node: Node, path: tuple[str, ...], entries: Mapping[str, Entry]) -> str:
         """Take a node as a key; one that is refused still lets its value be read."""
         text = node.text if isinstance(node, Scalar) else ""
         if not isinstance(node, Scalar) or "\n" in text:
-            self.report(
-                node.mark, "a key must be text on one line; a list, a mapping or a block cannot be one", top.path
-            )
+            self.report(node.mark, "a key must be text on one line; a list, a mapping or a block cannot be one", path)
         elif len(text) > LONGEST_KEY:
             message = f"the key {short(text)} has {len(text):,} characters; at most {LONGEST_KEY} are allowed"
-            self.report(node.mark, message, top.path)
+            self.report(node.mark, message, path)
         elif text == "<<" and not node.quoted:
-            self.report(node.mark, _sharing("the merge key '<<'"), top.path)
+            self.report(node.mark, _sharing("the merge key '<<'"), path)
         elif text == "" or (text in NULLS and not node.quoted):
-            self.report(node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'", top.path)
-        elif text in top.entries:
-            line = top.entries[text].key_mark.line
+            self.report(node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'", path)
+        elif text in entries:
+            line = entries[text].key_mark.line
             message = f"key {short(text)} already stands in line {line}; keep one of them"
-            self.report(node.mark, message, (*top.path, text))
-        return text, node.mark
+            self.report(node.mark, message, (*path, text))
+        return text
 
 
 MOST_BYTES = 1024 * 1024
@@ -707,10 +676,14 @@ def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -
                 read += len(data)
                 text = decode(data, final=not data)
             except (EOFError, zlib.error):
-                raise start.error(f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it")
+                raise start.error(
+                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it"
+                ) from None
             except UnicodeDecodeError as error:
                 odd = error.object[error.start]
-                raise start.error(f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text")
+                raise start.error(
+                    f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text"
+                ) from None
             _check_size(read, start, most, advice)
             if not data:
                 return
@@ -772,9 +745,9 @@ def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[B
         with open(path, "rb", opener=_without_waiting) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
-        raise start.error("there is no such file; check its name")
+        raise start.error("there is no such file; check its name") from None
     except OSError as error:
-        raise start.error(f"the file cannot be read: {error.strerror or error}")
+        raise start.error(f"the file cannot be read: {error.strerror or error}") from None
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -788,7 +761,7 @@ def _decoded(data: bytes, start: Mark) -> str:
         before = data[: error.start].decode("utf-8")
         raise place(before, len(before), start.file).error(
             f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
-        )
+        ) from None
 
 
 def _check_size(size: int, start: Mark, most: int = MOST_BYTES, advice: str = _ADVICE) -> None:
