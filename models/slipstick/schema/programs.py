@@ -112,7 +112,7 @@ class CountsSpec(Described):
     unit: Note = Field(description="what one unit of work is")
     phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         for index, each in enumerate(self.phases):
             if len(each.tallies) != self.processors:
                 why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"

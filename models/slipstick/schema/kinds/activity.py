@@ -372,7 +372,7 @@ class StageSpec(Spec):
     serial_each: list[list[Item]] | None = Field(None, description="serial, a body for each item", min_length=1)
     parallel_each: list[list[Item]] | None = Field(None, description="parallel, a body for each item", min_length=1)
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if sum(getattr(self, kind) is not None for kind in _STAGES) != 1:
             raise broken_rule(f"a stage is exactly one of {', '.join(_STAGES)}")
 
@@ -520,7 +520,7 @@ class CollectiveSpec(OperationSpec):
     example = "{collective: allreduce, size: 64 MB, ranks: 8}"
     alike = OPERATIONS
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.collective == "barrier" and self.size:
             raise broken_rule("a barrier moves no bytes; leave size out", "size")
         if self.collective != "barrier" and not self.size:
@@ -590,7 +590,7 @@ class LockSpec(ResourceSpec):
 
     key, node = "lock", Lock
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if (self.word is None) != (self.access is None):
             raise broken_rule("a lock with a word needs the time of an access, and the other way round")
         if self.back_off != "none" and self.base is None:
@@ -643,7 +643,7 @@ class BufferSpec(ResourceSpec):
 
     key = "buffer"
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.items > self.buffer:
             raise broken_rule(f"at most as many as the buffer has places, {self.buffer}; got {self.items}", "items")
 
@@ -671,7 +671,7 @@ class TaskPoolSpec(ResourceSpec):
 
     key, node = "pool", TaskPool
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if (self.iterations is None) == (self.trees is None):
             raise broken_rule("the tasks of a pool are iterations of a loop or trees: write one of the two")
 
@@ -794,7 +794,7 @@ class ActivitySpec(ModelFileSpec):
     )
     technology: Factors = Field(Factors(), description="factors by technology class")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         population = self.population
         told: list[object] = [self.phases, self.groups]
         told += [] if population is None else [population.processors, population.arrivals, population.phases]

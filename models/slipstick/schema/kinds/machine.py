@@ -89,7 +89,7 @@ class ProtocolSpec(Spec):
     added: Bytes = Field(description="bytes that the protocol sees beyond the message")
     ranges: dict[Name, RangeSpec] = Field(description="ranges of sizes by name, ascending", min_length=1)
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         *firsts, last = self.ranges.items()
         if last[1].up_to is not None:
             raise broken_rule(f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to")
@@ -314,7 +314,7 @@ class RingSpec(Spec):
     upper: Time | None = Field(None, description="latency of an access that is answered on another ring")
     upper_slots: Whole | None = Field(None, description="packets that the ring of rings carries at a time")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if (self.upper is None) != (self.upper_slots is None):
             raise broken_rule("a ring of rings needs both upper and upper_slots")
 
@@ -349,7 +349,7 @@ class LockKindSpec(Spec):
     base: Time = Field(_NOTHING, description="pause after the first failure")
     most: Time = Field(_NOTHING, description="longest pause")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.back_off != "none" and not self.base.value > 0:
             raise broken_rule(f"a {self.back_off} back-off needs a base above 0 s", "back_off")
         if self.back_off == "exponential" and not self.most.value >= self.base.value:

@@ -35,7 +35,7 @@ class RunSpec(Spec):
         default_factory=list, description="the same of each processor, in the place of the sums"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.each and (self.busy or self.waits or self.events):
             raise broken_rule("give busy, waits and events of each processor, or their sums, not both", "each")
         if self.each and len(self.each) != self.processors.value:

@@ -284,10 +284,10 @@ class Spec(BaseModel):
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        self.check()
+        self.check_rules()
         return self
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own rules here."""
 
 
@@ -337,7 +337,7 @@ class Uncertain(Spec):
     source: Note = Field("", description="where it comes from; a key of sources, or text")
     assumed: bool = Field(False, description="it is a guess")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         given = quantities(self)
         for key, each in given.items():
             first = next(iter(given.values()))
@@ -371,8 +371,8 @@ class NormalSpec(Uncertain):
     mean: AnyValue = Field(description="mean")
     deviation: AnyValue = Field(description="standard deviation, in the same unit")
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if self.deviation.value < 0:
             raise broken_rule(f"must be at least 0, got {self.deviation.text}", "deviation")
 
@@ -386,8 +386,8 @@ class LognormalSpec(Uncertain):
         description="standard deviation of the natural logarithm; 10% is about a tenth of the median"
     )
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if not self.median.value > 0:
             raise broken_rule(f"a lognormal quantity is more than 0, got {self.median.text}", "median")
 
@@ -399,8 +399,8 @@ class UniformSpec(Uncertain):
     low: AnyValue = Field(alias="from", description="least value")
     to: AnyValue = Field(description="largest value")
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if self.to.value < self.low.value:
             raise broken_rule(f"to must be at least from, got {self.to.text} after {self.low.text}", "to")
 
@@ -413,8 +413,8 @@ class TriangularSpec(Uncertain):
     mode: AnyValue = Field(description="most likely value")
     to: AnyValue = Field(description="largest value")
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if not self.low.value <= self.mode.value <= self.to.value:
             why = f"the mode must lie between from and to, got {self.mode.text}"
             raise broken_rule(why, "mode")
@@ -427,8 +427,8 @@ class DiscreteSpec(Uncertain):
     values: list[AnyValue] = Field(description="the values", min_length=1)
     weights: list[Weight] | None = Field(None, description="weight of each value; all the same by default")
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if self.weights is not None and len(self.weights) != len(self.values):
             why = f"one weight for each of the {len(self.values)} values is needed, got {len(self.weights)}"
             raise broken_rule(why, "weights")

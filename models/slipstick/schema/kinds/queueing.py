@@ -65,7 +65,7 @@ class MembersSpec(Spec):
     think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
         if self.think_time is not None and self.population is None:
@@ -110,8 +110,8 @@ class ChainSpec(MembersSpec):
     classes: list[Name] = Field(description="the classes", min_length=1)
     reference: Pair = Field(description="class and station where a cycle begins, or where customers arrive")
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         if self.population is None and self.arrivals is None:
             raise broken_rule("give the chain a population or arrivals")
 
@@ -145,7 +145,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         default_factory=list, description="the ways of the classes in chains; those out of each place add up to 1"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, each in self.classes.items():
             if each.population is None and each.arrivals is None and name not in chained:

@@ -63,7 +63,7 @@ class AxisSpec(Spec):
     count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
     spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
             raise broken_rule("a range needs exactly one of step, factor and count")
         if self.factor == 1:
@@ -115,7 +115,7 @@ class ChangeSpec(Spec):
     )
     cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if not (self.values or self.times):
             raise broken_rule("a change needs something to change: set or times")
 
@@ -139,7 +139,7 @@ class RankSpec(QuestionSpec):
         None, description="what a pair of changes may cost together; with it, each pair is tried"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.budget is None:
             return
         if len(self.changes) < 2:
@@ -166,7 +166,7 @@ class ProjectSpec(QuestionSpec):
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if (self.years is None) == (self.factors is None):
             raise broken_rule("give years, or factors of the processors in their place", "trends")
         if self.factors is not None and len(self.trends) > 1:
@@ -199,7 +199,7 @@ class SeekSpec(QuestionSpec):
     base_year: Year | None = Field(None, description="year that the values of the cases are of")
     cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         along = self.of == YEAR
         if along and not (self.trend and self.base_year is not None):
             raise broken_rule("the year needs trend and base_year beside it", "of")
@@ -221,7 +221,7 @@ class SampleSpec(QuestionSpec):
     indices: bool = Field(True, description="say how much of the variance each quantity causes")
     seed: Seed = Field(0, description="key of the random streams")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if not _power_of_two(self.samples):
             why = f"points come in powers of two; write 512 or 1024, not {self.samples}"
             raise broken_rule(why, "samples")
@@ -261,7 +261,7 @@ class TraceSpec(QuestionSpec):
         if self.case is not None:
             yield ("case",), self.case
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if bool(self.data) == (self.case is not None):
             raise broken_rule("a trace is read from data, or simulated from a case; give one of the two")
 
@@ -306,7 +306,7 @@ class FitSpec(QuestionSpec):
         if self.made:
             yield ("made", "case"), self.made.case
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if bool(self.data) == (self.made is not None):
             raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
         if self.made and (self.region is not None or self.of_size is not None):
@@ -401,7 +401,7 @@ class ScaleSpec(QuestionSpec):
         default_factory=list, description="published cells of the matrix, to stand beside ours"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         goals = {"time-bound": "time", "efficiency-conserved": "efficiency", "memory-bound": "memory"}
         for index, way in enumerate(self.ways):
             if way in goals and getattr(self, goals[way]) is None:
@@ -469,7 +469,7 @@ class TableSpec(QuestionSpec):
             for case, others in each.ranging.items():
                 yield from ((("rows", row, "ranging", case), other) for other in (case, *others))
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         for index, row in enumerate(self.rows):
             if bool(row.printed) == bool(row.against):
                 raise broken_rule(f"row {row.row} needs something to stand beside: printed or against", "rows", index)
@@ -527,7 +527,7 @@ class StatementSpec(QuestionSpec):
         found = [key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)]
         return found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if not self.form:
             raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
         if (self.about is None) != (self.within is None):
@@ -590,7 +590,7 @@ class LinesSpec(Drawn):
         "", description="path of an axis: draw its first value's answer, all else equal, divided by each, an efficiency"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if self.relative and self.against:
             raise broken_rule("draw relative to the first point of a line, or against an axis; not both", "against")
 
@@ -750,7 +750,7 @@ class _StudyKeys(Described):
     )
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if "base" in self.what_if:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "what_if", "base")

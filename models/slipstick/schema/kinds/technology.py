@@ -62,7 +62,7 @@ class Gain(Spec):
         description="classes that each doubling of processors makes faster by 1 + benefit only",
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         for index, each in enumerate(self.partly):
             if each in self.fully:
                 raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
@@ -109,7 +109,7 @@ class ClassChange(Spec):
             raise broken_rule("write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it becomes")
         return written
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         if (self.by is None) == (self.to is None):
             raise broken_rule("write one of the keys by, a factor, and to, a value")
 
@@ -137,8 +137,8 @@ class TechnologySpec(Described, Gain):
         default_factory=dict, description="what quantities of the machine become, by path such as machine.system.signal"
     )
 
-    def check(self) -> None:
-        super().check()
+    def check_rules(self) -> None:
+        super().check_rules()
         for path in self.values:
             if not path.startswith("machine."):
                 why = "a technology sets quantities of the machine only, such as machine.network.adapter"
@@ -187,7 +187,7 @@ class PeriodSpec(Spec):
         None, description="standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
     )
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         rates = (self.factor, self.doubling, self.halving, self.uncertain)
         if sum(each is not None for each in rates) != 1:
             raise broken_rule("a period needs exactly one of factor, doubling, halving and uncertain")
@@ -228,7 +228,7 @@ class RatesSpec(Spec):
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: periods for name, periods in given.items() if periods is not None}
 
-    def check(self) -> None:
+    def check_rules(self) -> None:
         for name, periods in self.listed.items():
             for index, (before, after) in enumerate(pairwise(periods), 1):
                 if after.first != before.to:
