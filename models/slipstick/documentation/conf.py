@@ -14,8 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from slipstick import LAWS, __version__
 from slipstick.cli.main import cli
 from slipstick.law.law import Law
-from slipstick.schema.library import FOLDERS
-from slipstick.schema.values import editor_schema
+from slipstick.schema.library import FOLDERS, editor_schema
 
 project = "slipstick"
 version = release = __version__
