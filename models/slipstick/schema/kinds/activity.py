@@ -1003,26 +1003,23 @@ def activity_data(model: Model) -> dict[str, Any]:
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
-    return ActivityWriter().data(model)
+    writer = ActivityWriter()
+    body = writer.population(model)
+    kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
+    resources = {name: kinds[type(each)].write(each, writer.values) for name, each in model.resources.items()}
+    parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
+    components = {step.component for step in model.steps}
+    useful = [name for name in model.useful if name in components]
+    head = {"activity": 1, **parameters, **({"useful": useful} if useful else {})}
+    return {**head, "resources": resources, **body}
 
 
 class ActivityWriter:
-    """Writes one model as the plain data of an activity file."""
+    """Writes activities as the plain data of a file."""
 
     def __init__(self) -> None:
         self.values = QuantityWriter()
         self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
-        self._kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
-
-    def data(self, model: Model) -> dict[str, Any]:
-        """Write the whole file."""
-        body = self._population(model)
-        resources = {name: self._kinds[type(each)].write(each, self.values) for name, each in model.resources.items()}
-        parameters = {"parameters": self.values.parameters} if self.values.parameters else {}
-        components = {step.component for step in model.steps}
-        useful = [name for name in model.useful if name in components]
-        head = {"activity": 1, **parameters, **({"useful": useful} if useful else {})}
-        return {**head, "resources": resources, **body}
 
     def inner(self, value: object) -> object:
         """Write an activity as a list of items, all else as it is."""
@@ -1038,7 +1035,8 @@ class ActivityWriter:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
         return self._items[type(activity)].write(activity, self)
 
-    def _population(self, model: Model) -> dict[str, Any]:
+    def population(self, model: Model) -> dict[str, Any]:
+        """Write the population, and what it does."""
         match model.population:
             case ClosedPopulation(processors, cycle):
                 return {"population": {"processors": self.values.written(processors)}, "cycle": self.body(cycle)}

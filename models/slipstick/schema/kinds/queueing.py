@@ -164,7 +164,44 @@ class QueueingNetworkSpec(ModelFileSpec):
         ------
         SpecError : everything that is wrong with the network
         """
-        return NetworkReader(name, tree, self, parameters).model()
+        values = QuantityReader(tree, self.parameters, parameters)
+
+        def members(spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
+            said = {key: each for key, each in values.keys(spec, loc).items() if key in MembersSpec.model_fields}
+            return OpenClass(**said) if spec.arrivals is not None else ClosedClass(**said)
+
+        def route(spec: RouteSpec, loc: Loc) -> Route:
+            target = None if isinstance(spec.to, str) else _place(spec.to)
+            return Route(_place(spec.source), target, values.expr(spec.probability, (*loc, "probability"), COUNT))
+
+        chained = {label for each in self.chains.values() for label in each.classes}
+        silent = {label for label, each in self.classes.items() if each.population is None and each.arrivals is None}
+        classes = {
+            label: members(each, ("classes", label))
+            for label, each in self.classes.items()
+            if label not in chained & silent
+        }
+        stations = {
+            label: NetworkStation(**values.keys(each, ("stations", label))) for label, each in self.stations.items()
+        }
+        chains = {
+            label: Chain(tuple(each.classes), members(each, ("chains", label)), _place(each.reference))
+            for label, each in self.chains.items()
+        }
+        routing = tuple(route(each, ("routing", index)) for index, each in enumerate(self.routing))
+        made = None
+        try:
+            made = QueueingNetwork(name, classes, stations, chains, routing)
+        except ModelFaultsError as error:
+            for each in error.faults:
+                values.refuse(each.path, each.message, each.key)
+        if values.problems or made is None:
+            raise SpecError(values.problems)
+        return made
+
+
+def _place(pair: list[str]) -> Place:
+    return cast(Place, tuple(pair))
 
 
 def unknown_names(data: object) -> list[Fault]:
@@ -200,63 +237,6 @@ def _listing(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-class NetworkReader:
-    """Builds the model of one checked queueing-network file.
-
-    Parameters
-    ----------
-    name : of the model
-    tree : where everything is written
-    spec : the checked file
-    parameters : every quantity of the file, by path (``stations.cpu.demand.jobs``)
-    """
-
-    def __init__(self, name: str, tree: Node, spec: QueueingNetworkSpec, parameters: Mapping[str, Parameter]) -> None:
-        self._name, self._spec = name, spec
-        self._values = QuantityReader(tree, spec.parameters, parameters)
-
-    def model(self) -> QueueingNetwork:
-        """Build the network; raises SpecError with everything that is wrong."""
-        spec = self._spec
-        chained = {label for each in spec.chains.values() for label in each.classes}
-        silent = {label for label, each in spec.classes.items() if each.population is None and each.arrivals is None}
-        classes = {
-            label: self._members(each, ("classes", label))
-            for label, each in spec.classes.items()
-            if label not in chained & silent
-        }
-        stations = {
-            label: NetworkStation(**self._values.keys(each, ("stations", label)))
-            for label, each in spec.stations.items()
-        }
-        chains = {label: self._chain(each, ("chains", label)) for label, each in spec.chains.items()}
-        routing = tuple(self._route(each, ("routing", index)) for index, each in enumerate(spec.routing))
-        made = None
-        try:
-            made = QueueingNetwork(self._name, classes, stations, chains, routing)
-        except ModelFaultsError as error:
-            for each in error.faults:
-                self._values.refuse(each.path, each.message, each.key)
-        if self._values.problems or made is None:
-            raise SpecError(self._values.problems)
-        return made
-
-    def _members(self, spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
-        said = {key: each for key, each in self._values.keys(spec, loc).items() if key in MembersSpec.model_fields}
-        return OpenClass(**said) if spec.arrivals is not None else ClosedClass(**said)
-
-    def _chain(self, spec: ChainSpec, loc: Loc) -> Chain:
-        return Chain(tuple(spec.classes), self._members(spec, loc), _place(spec.reference))
-
-    def _route(self, spec: RouteSpec, loc: Loc) -> Route:
-        target = None if isinstance(spec.to, str) else _place(spec.to)
-        return Route(_place(spec.source), target, self._values.expr(spec.probability, (*loc, "probability"), COUNT))
-
-
-def _place(pair: list[str]) -> Place:
-    return cast(Place, tuple(pair))
-
-
 def network_data(network: QueueingNetwork) -> dict[str, Any]:
     """Lay a network out as the plain data of a queueing-network file, which reads as an equal network.
 
@@ -272,29 +252,22 @@ def network_data(network: QueueingNetwork) -> dict[str, Any]:
     >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
-    return NetworkWriter().data(network)
-
-
-class NetworkWriter:
-    """Writes one network as the plain data of a queueing-network file."""
-
-    def __init__(self) -> None:
-        self._values = QuantityWriter()
-
-    def data(self, network: QueueingNetwork) -> dict[str, Any]:
-        """Write the whole file."""
-        body = {
-            "classes": {name: self._values.keys(each) for name, each in network.classes.items()},
-            "chains": {name: self._chain(each) for name, each in network.chains.items()},
-            "stations": {name: self._values.keys(each) for name, each in network.stations.items()},
-            "routing": [self._route(each) for each in network.routing],
-        }
-        head = {"queueing-network": 1, "parameters": self._values.parameters}
-        return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
-
-    def _chain(self, chain: Chain) -> dict[str, Any]:
-        return {"classes": list(chain.classes), **self._values.keys(chain.members), "reference": list(chain.reference)}
-
-    def _route(self, route: Route) -> dict[str, Any]:
-        target = OUT if route.target is None else list(route.target)
-        return {"from": list(route.source), "to": target, "probability": self._values.written(route.probability)}
+    values = QuantityWriter()
+    body = {
+        "classes": {name: values.keys(each) for name, each in network.classes.items()},
+        "chains": {
+            name: {"classes": list(each.classes), **values.keys(each.members), "reference": list(each.reference)}
+            for name, each in network.chains.items()
+        },
+        "stations": {name: values.keys(each) for name, each in network.stations.items()},
+        "routing": [
+            {
+                "from": list(each.source),
+                "to": OUT if each.target is None else list(each.target),
+                "probability": values.written(each.probability),
+            }
+            for each in network.routing
+        ],
+    }
+    head = {"queueing-network": 1, "parameters": values.parameters}
+    return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
