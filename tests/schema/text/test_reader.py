@@ -71,7 +71,6 @@ last: 'it''s'
 SPECS = [ACTIVITY, NETWORK, STUDY]
 
 SHARE = "is not allowed; share values with `extends:`, or put text in quotes"
-BEGIN = "begin with what it is, as in 'activity: 1'"
 FINITE = "is not a finite number; write one, or put quotes around text"
 LONG = "is an integer of more than 18 digits; write it as in 1e20, or quote it as text"
 DOUBLE = "a double; write 0, or a size from 5e-324 to 1.7e308"
@@ -110,11 +109,11 @@ REFUSED = {
     "~: a": f"1:1: {NO_KEY}",
     "'': a": f"1:1: {NO_KEY}",
     "a: 1\n---\nb: 2": "2:1: a second document begins here; write one per file",
-    "": f"1:1: there is nothing in it; {BEGIN}",
-    "# nothing\n": f"1:1: there is nothing in it; {BEGIN}",
-    "---\n": f"1:1: there is nothing in it; {BEGIN}",
-    "text": f"1:1: a spec is made of 'key: value' lines; {BEGIN}",
-    "\n- 1\n": f"2:1: a spec is made of 'key: value' lines; {BEGIN}",
+    "": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
+    "# nothing\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
+    "---\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
+    "text": "1:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'",
+    "\n- 1\n": "2:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'",
     "a:\n\tb: 1": "2:1: a tab stands here; write spaces",
     "a: b\0": "1:5: the character U+0000 is not text; remove it",
     "a: b\u2028c: d": "1:5: the character U+2028 is not text; remove it",
