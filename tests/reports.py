@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from slipstick.report.pages.write import write
+from slipstick.report.write import write
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.library import Library

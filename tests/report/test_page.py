@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from slipstick.report.formatting import code, escape, question_section
-from slipstick.report.pages.page import page, sweep_text
+from slipstick.report.page import page, sweep_text
 from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict

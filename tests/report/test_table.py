@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import MissingExtraError
-from slipstick.report.pages.write import frame, write_csv
+from slipstick.report.write import frame, write_csv
 from slipstick.results.study import Axis
 from tests.report.made_up import NETWORK, SMALL_RESULTS, STUDY, sweep, with_sweeps
 

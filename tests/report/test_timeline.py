@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import InputError
-from slipstick.report.pages.write import write_timeline
 from slipstick.report.pictures import look
 from slipstick.report.timeline import chrome_trace, draw_timeline
+from slipstick.report.write import write_timeline
 from slipstick.results.study import Timeline, TimelineInterval
 
 WORK, ASK, WAIT = (

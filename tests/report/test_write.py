@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from slipstick.errors import MissingExtraError
-from slipstick.report.pages.write import INPUTS, write
+from slipstick.report.write import INPUTS, write
 from slipstick.schema.kinds.study import StudySpec
 from tests.report.made_up import SMALL_RESULTS, STUDY
 

@@ -142,7 +142,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     """
     from slipstick.report.document import answer_document, question_document
     from slipstick.report.formatting import INTERVALS, wrapped
-    from slipstick.report.pages.write import is_current, write
+    from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
 
@@ -232,7 +232,7 @@ def solve(
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
-        from slipstick.report.pages.write import write_timeline
+        from slipstick.report.write import write_timeline
 
         write_timeline(timeline_of(built), timeline, built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
@@ -407,7 +407,7 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
     Examples:
       slipstick gallery reports/*/ --out reports/README.md
     """
-    from slipstick.report.pages.summary import gallery as page_of
+    from slipstick.report.page import gallery as page_of
 
     return _write_page(page_of(folders), out)
 

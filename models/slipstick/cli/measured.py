@@ -222,7 +222,7 @@ def trace(
         found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
         shown[str(file)] = views_of(found, width, network)
     if picture is not None:
-        from slipstick.report.pages.write import write_picture
+        from slipstick.report.write import write_picture
 
         write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
     if as_json:
@@ -299,7 +299,7 @@ def fit(
     from slipstick.report.document import as_data
     from slipstick.report.fits import draw_fits, fits_text
     from slipstick.report.measured import notes_text
-    from slipstick.report.pages.write import write_picture
+    from slipstick.report.write import write_picture
 
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:

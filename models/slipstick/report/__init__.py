@@ -4,7 +4,6 @@ Everything here is a function of results that are already there, so a page can b
 two pages of the same results are the same byte for byte: no dates, no absolute paths, no random identifiers.
 
 Why this shape: `formatting` says how numbers, names and tables are written; `answer` writes answers and the catalogue for the
-terminal, `document` for JSON, `equations` what `slipstick explain` prints. `questions` holds the result of each question of a
-study with all that shows it; `pages` and `pictures` put a report together. Libraries that are heavy or optional are imported
-where they are used.
+terminal, `document` for JSON, `equations` what `slipstick explain` prints; `page`, `pictures`, `timeline` and `write` put the
+report of a study together. Libraries that are heavy or optional are imported where they are used.
 """

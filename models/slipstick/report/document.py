@@ -10,45 +10,17 @@ from typing import Any
 from slipstick.answer import Answer
 from slipstick.results.question import QuestionResult
 
+_KEYS = (
+    *("model", "method", "point", "given", "values", "account", "technology", "steps", "intervals", "useful", "share"),
+    *("gradient", "exact", "bound", "failed", "notes", "seed", "converged", "limits"),
+)
+
 
 def answer_document(answer: Answer) -> dict[str, Any]:
     """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
-    values = {
-        name: {"value": each.value, "unit": each.unit, "low": each.low, "high": each.high}
-        for name, each in answer.values.items()
-    }
-    return {
-        "model": answer.model,
-        "method": answer.method,
-        "point": dict(answer.point),
-        "given": dict(answer.given),
-        "values": values,
-        "account": dict(answer.account),
-        "technology": dict(answer.technology),
-        "steps": dict(answer.steps),
-        "intervals": {name: {"low": low, "high": high} for name, (low, high) in answer.intervals.items()},
-        "useful": list(answer.useful),
-        "share": {name: dict(each) for name, each in answer.share.items()},
-        "gradient": {name: dict(each) for name, each in answer.gradient.items()},
-        "exact": answer.exact,
-        "bound": answer.bound or None,
-        "failed": answer.failed,
-        "notes": list(answer.notes),
-        "seed": answer.seed,
-        "converged": answer.converged,
-        "limits": [
-            {
-                "pipeline": limit.pipeline,
-                "stage": limit.stage,
-                "stages": dict(limit.stages),
-                "takeovers": [
-                    {"path": each.path, "now": each.now, "value": each.value, "unit": each.unit, "stage": each.stage}
-                    for each in limit.takeovers
-                ],
-            }
-            for limit in answer.limits
-        ],
-    }
+    found = {key: as_data(getattr(answer, key)) for key in _KEYS}
+    ends = {name: {"low": low, "high": high} for name, (low, high) in found["intervals"].items()}
+    return {**found, "intervals": ends, "bound": answer.bound or None}
 
 
 def question_document(found: QuestionResult) -> dict[str, Any]:
@@ -62,10 +34,12 @@ def as_data(value: Any) -> Any:
     >>> as_data({"low": float("nan"), 2: (1.5, "a")})
     {'low': None, '2': [1.5, 'a']}
     """
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, bool | int):
         return value
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, float):
-        return value if isfinite(value) else None
+        return float(value) if isfinite(value) else None
     if isinstance(value, Answer):
         return answer_document(value)
     if is_dataclass(value):

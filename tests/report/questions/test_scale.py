@@ -11,8 +11,8 @@ import pytest
 
 from slipstick.report.document import question_document
 from slipstick.report.formatting import question_section
-from slipstick.report.pages.write import frame
 from slipstick.report.pictures import look
+from slipstick.report.write import frame
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (

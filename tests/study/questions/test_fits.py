@@ -11,7 +11,7 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.fits import needed
-from slipstick.report.pages.page import page
+from slipstick.report.page import page
 from slipstick.report.pictures import stacks
 from slipstick.results.study import Results
 from slipstick.schema.inputs import build, resolve

@@ -15,7 +15,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.uncertainty import PROCESSORS, gain
 from slipstick.report.formatting import question_section
-from slipstick.report.pages.write import frame
+from slipstick.report.write import frame
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text import Mark, Table

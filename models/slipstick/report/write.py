@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slipstick.errors import InputError
+from slipstick.report.document import as_data
 from slipstick.report.formatting import need
-from slipstick.report.pages.page import page
+from slipstick.report.page import page
 from slipstick.results.question import case_table, sweep_table
 from slipstick.results.study import Provenance, Results, Timeline, split_name
 
@@ -22,6 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slipstick.schema.kinds.study import StudySpec
+
+
+MOST_EARLIER = 16 * 1024 * 1024
+"""So many characters of an earlier inputs.yaml are read."""
+
+PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
+_PICTURES = (".png", ".svg")
 
 
 def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
@@ -90,19 +96,8 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
     _write(frame(results, answer), path)
 
 
-def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write a further table of a question as CSV.
-
-    Parameters
-    ----------
-    rows : all with the same columns
-    path : the file
-
-    Raises
-    ------
-    MissingExtraError : polars is not installed
-    """
-    need("polars", "a table of results")
+def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write a further table of a question as CSV; its rows all have the same columns."""
     import polars as pl
 
     columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
@@ -131,14 +126,6 @@ def _part(columns: Mapping[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
 
 def _head(results: Results, name: str) -> str:
     return f"{name} [{results.unit(name)}]"
-
-
-MOST_EARLIER = 16 * 1024 * 1024
-"""So many characters of an earlier inputs.yaml are read."""
-
-PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
-
-_PICTURES = (".png", ".svg")
 
 
 def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
@@ -239,7 +226,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     write_csv(results, study.answer, work / TABLE)
     further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
     for name, rows in further.items():
-        write_rows(rows, work / name)
+        _write_rows(rows, work / name)
     _write_text(work / PAGE, page(results, study, pictures, command))
     names = [PAGE, TABLE, *further, *drawn, INPUTS]
     _write_text(work / INPUTS, _inputs_text(results, names, command))
@@ -274,18 +261,7 @@ def _inputs_text(results: Results, names: Sequence[str], command: str) -> str:
         "settings": results.settings,
         "resolved": results.resolved,
     }
-    return str(yaml.dump(_plain(document), Dumper=Dumper, sort_keys=False, width=120))
-
-
-def _plain(value: object) -> object:
-    """Turn mappings, sequences and NumPy's numbers into what YAML knows."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Sequence):
-        return [_plain(inner) for inner in value]
-    return value.item() if isinstance(value, np.generic) else value
+    return str(yaml.dump(as_data(document), Dumper=Dumper, sort_keys=False, width=120))
 
 
 def is_current(folder: Path, hashes: Mapping[str, str], versions: Mapping[str, str], command: str) -> bool:
