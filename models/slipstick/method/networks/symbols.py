@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import zero
 from slipstick.expression.tape import Tape
@@ -29,13 +29,17 @@ class SymbolicSolution:
 
 
 def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
-    """Give throughput and response time as rational functions of demands D and think times Z, by exact MVA.
+    r"""Give throughput and response time as rational functions of demands D and think times Z.
 
-    Only for closed classes at single servers and delays in product form, and where the equations are short.
+        X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r,   G_k(n) = G_(k-1)(n) + sum over r of D_rk G_k(n - e_r)
+
+    starting with G_0(n) = prod Z_r^n_r / n_r!. Polynomials all the way, so only the last quotient is reduced. Only for closed classes at single servers and delays in product form, and where the equations are short.
 
     Parameters
     ----------
     model : the network, its populations as they are
+
+    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> pair = network({"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")})
@@ -49,13 +53,10 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
         return ()
     populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
     demands, thinks, delays, names = _letters(model, members)
-    from slipstick.queueing.symbolic import symbolic_mean_values
-
-    try:
-        throughput, response = symbolic_mean_values(demands, thinks, populations, MOST_TERMS)
-    except (NoAnswerError, ModelError):
-        return ()
+    throughput, response = _mean_values(demands, thinks, populations)
     # What is spent at delays is away from the queues, but not from the stations.
+    if not throughput:
+        return ()
     response = [each + delay if size else each for each, delay, size in zip(response, delays, populations, strict=True)]
     labels = list(model.classes)
     found = [
@@ -96,6 +97,44 @@ def _letters(
         delays.append(sum(away, sympy.Integer(0)))
         thinks.append(sum(think, delays[-1]))
     return demands, thinks, delays, names
+
+
+def _mean_values(demand: list[list[Any]], think: list[Any], population: list[int]) -> tuple[list[Any], list[Any]]:
+    """Give throughput and response time of each class, 0 without customers; nothing where equations would be too long."""
+    import sympy
+    from sympy.polys.rings import ring
+
+    given = [[sympy.sympify(each) for each in row] for row in (*demand, think)]
+    letters = sorted({letter for row in given for each in row for letter in each.free_symbols}, key=str)
+    polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
+    *loads, away = [[polynomials.from_expr(each) for each in row] for row in given]
+    lattice = list(product(*(range(each + 1) for each in population)))
+    fewer = {n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice}
+    constants = dict.fromkeys(lattice, polynomials.one)
+    for n in lattice:
+        for time, count in zip(away, n, strict=True):
+            for i in range(1, count + 1):
+                constants[n] = constants[n] * time / i
+    for station in range(len(loads[0])):
+        for n in lattice:
+            for r in (r for r, count in enumerate(n) if count):
+                constants[n] = constants[n] + loads[r][station] * constants[fewer[n][r]]
+            if len(constants[n]) > MOST_TERMS:
+                return [], []
+    whole = constants[lattice[-1]]
+    if not whole:
+        return [], []
+    throughput, response = [sympy.Integer(0)] * len(loads), [sympy.Integer(0)] * len(loads)
+    for r, count in enumerate(population):
+        if count:
+            less = constants[fewer[lattice[-1]][r]]
+            throughput[r], response[r] = _quotient(less, whole), _quotient(count * whole - away[r] * less, less)
+    return throughput, response
+
+
+def _quotient(above: Any, below: Any) -> Any:
+    above, below = above.cancel(below)
+    return above.as_expr() / below.as_expr()
 
 
 def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:

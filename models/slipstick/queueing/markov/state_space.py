@@ -1,9 +1,8 @@
 """The state space of a queueing network: the columns of all stations, and the transitions between states.
 
-A station has one representation for each kind of discipline. Each knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
-serves all customers present or those of the first ranks. `RankedQueue` counts waiting customers by class apart from
-those in service. `SampledClassQueue` draws the class of a waiting customer when its service begins. `OrderedQueue`
-keeps the order of the customers.
+Each station knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
+serves all customers present or those of the first ranks, `CountedQueue` counts waiting customers apart from those in
+service, and `OrderedQueue` keeps the order of the customers.
 
 With blocking after service there are two more columns for each station: which station its customer waits for, by
 number from 1, and how many others that one takes before.
@@ -387,7 +386,7 @@ class ServedByPhase(StationState):
     def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
         """Begin the services of a class."""
         for phase, probability in enumerate(self.times[kind].start):
-            if probability != 0:
+            if probability != 0 and len(here):
                 after = changed(rows[here], (self.column[kind, phase], 1))
                 yield here, after, np.full(len(here), probability)
 
@@ -445,16 +444,19 @@ class SharedServers(ServedByPhase):
         return shares
 
 
-class RankedQueue(ServedByPhase):
-    """Waiting customers by class, then customers in service by class and phase; the lowest rank is served next.
+class CountedQueue(ServedByPhase):
+    """Waiting customers by class, then customers in service by class and phase.
 
-    Holds where all classes differ in rank, or there is one class: the order within a class changes no count.
+    Holds where the order of arrival within a class changes no count. Who is served next is the lowest rank, if all differ;
+    or any of those that wait, at random; or with `shares` a class drawn when its service begins: then one column holds all
+    waiting customers. That last holds where every class arrives from outside at a constant rate and the next customer is
+    taken without regard to its class, so that the classes of waiting customers are independent draws.
 
     Parameters
     ----------
     servers : number of servers, each of speed 1
-    ranks : rank of each class, all different
-    columns : of waiting customers, one for each class by default
+    ranks : rank of each class, all different; None for a random order
+    shares : probability that a waiting customer is of each class [1]
     """
 
     def __init__(
@@ -462,16 +464,19 @@ class RankedQueue(ServedByPhase):
         times: Mapping[int, PhaseType],
         classes: int,
         servers: int,
-        ranks: Mapping[int, int],
-        columns: int | None = None,
+        ranks: Mapping[int, int] | None = None,
+        shares: Mapping[int, complex] | None = None,
     ) -> None:
-        super().__init__(times, classes, np.arange(servers + 1.0), len(times) if columns is None else columns)
-        self.servers = servers
-        self.order = sorted(self.times, key=lambda kind: ranks[kind])
-        self.waiting = {kind: at for at, kind in enumerate(self.order)}
+        super().__init__(times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1)
+        self.servers, self.ranked, self.shares = servers, ranks is not None, shares
+        self.order = sorted(self.times, key=lambda kind: ranks[kind] if ranks else 0)
+        self.waiting = {kind: at if shares is None else 0 for at, kind in enumerate(self.order)}
 
     def present(self, rows: Rows) -> Array:
         count = super().present(rows)
+        if self.shares is not None:
+            waits = np.array([self.shares.get(kind, 0.0) for kind in range(self.classes)])
+            return np.asarray(count + rows[:, :1] * waits)
         for kind, at in self.waiting.items():
             count[:, kind] += rows[:, at]
         return count
@@ -485,63 +490,19 @@ class RankedQueue(ServedByPhase):
             yield from self._begun(rows, begin, kind)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        left = np.ones(len(rows), dtype=bool)
-        for kind in self.order:
-            called = np.flatnonzero(left & (rows[:, self.waiting[kind]] > 0))
-            left[called] = False
-            if len(called):
-                yield from self._begun(changed(rows, (self.waiting[kind], -1)), called, kind)
-        yield from _unchanged(rows, np.flatnonzero(left))
-
-
-class RandomQueue(RankedQueue):
-    """Waiting customers by class, then customers in service; the next customer is drawn among all that wait."""
-
-    def __init__(self, times: Mapping[int, PhaseType], classes: int, servers: int) -> None:
-        super().__init__(times, classes, servers, dict.fromkeys(times, 0))
-
-    def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting = rows[:, : self.first].sum(axis=1)
+        left = waiting > 0
         for kind, at in self.waiting.items():
-            drawn = np.flatnonzero(rows[:, at] > 0)
-            if len(drawn):
-                before = changed(rows, (at, -1))
-                for here, after, probability in self._begun(before, drawn, kind):
-                    yield here, after, probability * rows[here, at] / waiting[here]
+            called = np.flatnonzero(left & (rows[:, at] > 0))
+            if self.ranked:
+                left[called] = False
+            for here, after, probability in self._begun(changed(rows, (at, -1)), called, kind):
+                if self.shares is not None:
+                    probability = self.shares[kind] * probability
+                elif not self.ranked:
+                    probability = probability * rows[here, at] / waiting[here]
+                yield here, after, probability
         yield from _unchanged(rows, np.flatnonzero(waiting == 0))
-
-
-class SampledClassQueue(RankedQueue):
-    """One column for all waiting customers, whose class is drawn when service begins.
-
-    Holds where every class arrives from outside at a constant rate and the next customer is taken without regard to
-    its class: the classes of waiting customers are then independent draws.
-
-    Parameters
-    ----------
-    shares : probability that a waiting customer is of each class [1]
-    """
-
-    def __init__(
-        self, times: Mapping[int, PhaseType], classes: int, servers: int, shares: Mapping[int, complex]
-    ) -> None:
-        super().__init__(times, classes, servers, dict.fromkeys(times, 0), columns=1)
-        self.shares = dict(shares)
-        self.waiting = dict.fromkeys(self.times, 0)
-
-    def present(self, rows: Rows) -> Array:
-        waits = np.array([self.shares.get(kind, 0.0) for kind in range(self.classes)])
-        count: Array = self._by_class(rows[:, 1:]) + rows[:, :1] * waits
-        return count
-
-    def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        called = np.flatnonzero(rows[:, 0] > 0)
-        if len(called):
-            before = changed(rows, (0, -1))
-            for kind, share in self.shares.items():
-                for here, after, probability in self._begun(before, called, kind):
-                    yield here, after, share * probability
-        yield from _unchanged(rows, np.flatnonzero(rows[:, 0] == 0))
 
 
 class OrderedQueue(StationState):
@@ -710,13 +671,13 @@ def station_state(
     ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
     if rates is None and len(set(ranks.values())) == len(ranks):
         if not discipline.preemptive:
-            return RankedQueue(times, classes, servers, ranks)
+            return CountedQueue(times, classes, servers, ranks)
         if discipline.ranked and all(time.phases == 1 for time in times.values()):
             return SharedServers(times, classes, speed, ranks)
     if rates is None and discipline.blind and shares is not None:
-        return SampledClassQueue(times, classes, servers, shares)
+        return CountedQueue(times, classes, servers, shares=shares)
     if discipline.order == RANDOM:
         if rates is not None:
             raise ModelError("a chain has no random order of service with rates; ask for linearizer, or for servers")
-        return RandomQueue(times, classes, servers)
+        return CountedQueue(times, classes, servers)
     return OrderedQueue(times, classes, speed, discipline, places, ranks)
