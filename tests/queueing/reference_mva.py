@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
+from slipstick.queueing.mixed_classes import check_product_form, solve_mixed
 from slipstick.queueing.network import ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.normalizing_constants import check_size
 
@@ -42,7 +42,7 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
             f"{network.stations[station]} is not a single server of one speed, which the published recursion needs; "
             "ask for exact or convolution"
         )
-    return solve_mixed(network, ClosedSolver("exact mean-value analysis, population by population", _recursion))
+    return solve_mixed(network, "exact mean-value analysis, population by population", _recursion)
 
 
 def _recursion(closed: ClosedPart) -> ClosedSolution:

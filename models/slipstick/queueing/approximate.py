@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
-from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.vocabulary import DISCIPLINES
 
@@ -451,18 +451,9 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     flow, time, notes = _within_capacity(flow, time, demand, closed.population, names)
     queue = flow[:, :, None] * time
     met = (1 + queue.sum(axis=1)) / closed.last
-    idle = _idle(network, closed, flow)
     found = ClosedSolution(flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool))
-    answer = whole_solution(network, closed, found, met, idle, name)
+    answer = whole_solution(network, closed, found, met, {}, name)
     return replace(answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes)
-
-
-def _idle(network: NetworkArrays, closed: ClosedPart, flow: Array) -> dict[int, Array]:
-    return {
-        place: 1 - (flow * closed.demand[:, :, place]).sum(axis=1) / closed.last[:, place]
-        for place, station in enumerate(closed.queueing)
-        if network.rates[station] is not None
-    }
 
 
 def _refuse_overtaking(network: NetworkArrays) -> None:

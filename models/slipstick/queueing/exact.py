@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
+from slipstick.queueing.mixed_classes import check_product_form, solve_mixed
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
 
@@ -50,7 +50,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
         return _mended(solve_classes(closed, marginals), closed)
 
     name = "exact mean values, by scaled normalizing constants"
-    return solve_mixed(network, ClosedSolver(name, solve, populations_together=True))
+    return solve_mixed(network, name, solve, populations_together=True)
 
 
 def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
@@ -95,7 +95,7 @@ def convolution(network: NetworkArrays) -> NetworkSolution:
     array([[0.21052632, 0.31578947, 0.47368421]])
     """
     check_product_form(network)
-    return solve_mixed(network, ClosedSolver("convolution in logarithms", solve_logarithms))
+    return solve_mixed(network, "convolution in logarithms", solve_logarithms)
 
 
 def solve_logarithms(closed: ClosedPart) -> ClosedSolution:

@@ -1,14 +1,13 @@
 """Mixed networks: open classes are taken out exactly, and a solver for closed classes does the rest.
 
 `solve_mixed` is the way of every exact method: the capacity that open classes leave (`closed_part`), the closed
-classes by a `ClosedSolver`, points of one population vector together, and the answers of all classes
-(`whole_solution`).
+classes by a `Solver`, points of one population vector together, and the answers of all classes (`whole_solution`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,10 +63,11 @@ def open_load(network: NetworkArrays) -> Array:
     """
     for why in saturated(network).values():
         raise NoAnswerError(why)
-    return _open_load(network)
+    return offered_load(network)
 
 
-def _open_load(network: NetworkArrays) -> Array:
+def offered_load(network: NetworkArrays) -> Array:
+    """Give what the open classes ask of every station, in seconds of service a second, (P or 1, K)."""
     if network.all_closed:
         return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
@@ -86,7 +86,7 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
     wrong: dict[int, str] = {}
     if network.all_closed:
         return wrong
-    load = _open_load(network).real
+    load = offered_load(network).real
     for station in np.flatnonzero(~network.delays if limited is None else ~network.delays & ~limited).tolist():
         most = np.broadcast_to(highest_speed(network, station).real, len(load))
         for point in np.flatnonzero((load[:, station] >= most) & (load[:, station] > 0)).tolist():
@@ -288,25 +288,20 @@ def _utilization(network: NetworkArrays, closed: ClosedPart, flow: Array, idle: 
     return busy
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedSolver:
-    """A method for closed classes in product form.
+Solver = Callable[[ClosedPart], ClosedSolution]
+"""Gives the solution of closed classes in product form."""
+
+
+def solve_mixed(
+    network: NetworkArrays, method: str, solve: Solver, populations_together: bool = False
+) -> NetworkSolution:
+    """Take the open classes out, solve for the closed ones, and answer for all.
 
     Parameters
     ----------
-    method : its name in solutions
-    solve : gives the solution of the closed classes
-    populations_together : takes points of one class together whatever their populations; otherwise, and with several
-        classes, all points have the same population vector
-    """
-
-    method: str
-    solve: Callable[[ClosedPart], ClosedSolution]
-    populations_together: bool = False
-
-
-def solve_mixed(network: NetworkArrays, solver: ClosedSolver) -> NetworkSolution:
-    """Take the open classes out, solve for the closed ones, and answer for all.
+    method : its name in the solution
+    solve : solves for closed classes, which have the same population vector at all points
+    populations_together : whether it takes points of one class together whatever their populations
 
     Raises
     ------
@@ -314,14 +309,12 @@ def solve_mixed(network: NetworkArrays, solver: ClosedSolver) -> NetworkSolution
     """
     closed = closed_part(network)
     check_some_time(network, closed.delay + sum_over_stations(closed.demand), closed.classes)
-    answer = _solve_closed(closed, solver)
+    answer = _solve_closed(closed, solve, populations_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
-            raise NoAnswerError(
-                f"{solver.method}: a {name} leaves the range of doubles; look at the sizes of the demands"
-            )
+            raise NoAnswerError(f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands")
     met = closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
-    return whole_solution(network, closed, answer, met, _idle(network, closed, answer), solver.method)
+    return whole_solution(network, closed, answer, met, _idle(network, closed, answer), method)
 
 
 def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> None:
@@ -342,27 +335,27 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
         raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
 
 
-def _solve_closed(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
+def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool) -> ClosedSolution:
     """Solve all points, those of one population vector together; classes without customers drop out."""
     present = closed.population > 0
-    together = solver.populations_together and (present.sum(axis=1) <= 1).all()
+    together = populations_together and (present.sum(axis=1) <= 1).all()
     if present.all() and (together or (closed.population == closed.population[0]).all()):
-        return _solve_present(closed, solver)
+        return _solve_present(closed, solve)
     vectors, group = np.unique(present if together else closed.population, axis=0, return_inverse=True)
     parts = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
-    return solved_in_parts(closed, parts, lambda part: _solve_present(part, solver))
+    return solved_in_parts(closed, parts, lambda part: _solve_present(part, solve))
 
 
-def _solve_present(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
+def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
     """Solve for the classes that have customers at all."""
     few = np.flatnonzero((closed.population > 0).any(axis=0))
     points, classes, stations = closed.demand.shape
     if len(few) == classes > 0:
-        return solver.solve(closed)
+        return solve(closed)
     throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)
     if not len(few):
         return ClosedSolution(throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool))
-    found = solver.solve(closed.select(slice(None), few))
+    found = solve(closed.select(slice(None), few))
     kind = np.result_type(found.throughput, found.queue)
     throughput, queue = throughput.astype(kind), queue.astype(kind)
     throughput[:, few], queue[:, few] = found.throughput, found.queue

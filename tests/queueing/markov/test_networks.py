@@ -321,14 +321,6 @@ def test_who_never_overtakes_has_no_long_run_of_its_own() -> None:
         )
 
 
-def test_customers_who_can_never_leave_are_refused() -> None:
-    with pytest.raises(NoAnswerError) as caught:
-        solve_markov_chain(network_arrays([1.0], arrivals=0.1), route([[1.0]], np.ones((1, 1, 1, 1))))
-    assert str(caught.value) == (
-        "customers of an open class can never leave; let routing add up to less than 1 somewhere"
-    )
-
-
 @pytest.mark.parametrize(
     ("call", "said"),
     [

@@ -91,7 +91,7 @@ def _letters(
     demands, thinks, delays = [], [], []
     for label, each in zip(model.classes, members, strict=True):
         at = {name: label in station.visitors() for name, station in model.stations.items()}
-        demands.append([letter("D", f"{label},{name}") if at[name] else 0 for name in queues])
+        demands.append([letter("D", f"{label},{name}") if at[name] else sympy.Integer(0) for name in queues])
         away = [letter("D", f"{label},{name}") for name in model.stations if at[name] and name not in queues]
         think = [] if each.think_time == zero(TIME) else [letter("Z", label)]
         delays.append(sum(away, sympy.Integer(0)))
@@ -104,7 +104,7 @@ def _mean_values(demand: list[list[Any]], think: list[Any], population: list[int
     import sympy
     from sympy.polys.rings import ring
 
-    given = [[sympy.sympify(each) for each in row] for row in (*demand, think)]
+    given = [*demand, think]
     letters = sorted({letter for row in given for each in row for letter in each.free_symbols}, key=str)
     polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
     *loads, away = [[polynomials.from_expr(each) for each in row] for row in given]

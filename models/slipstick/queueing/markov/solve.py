@@ -16,9 +16,9 @@ from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
 from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
-from slipstick.queueing.mixed_classes import open_load
+from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import MarkovSolution, NetworkArrays
-from slipstick.vocabulary import AFTER_SERVICE, DISCIPLINES
+from slipstick.vocabulary import AFTER_SERVICE
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, unless told otherwise."""
@@ -142,7 +142,8 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     alone = not network.limited.any()
     if alone:
         open_load(network)  # raises an error where a station is saturated
-    load = _load(point)
+    speed = np.array([highest_speed(network, k)[0].real for k in range(len(network.stations))])
+    load = np.where(network.delays, 0.0, offered_load(network)[0].real / speed)
     heaviest = min(0.95, float(load.max(initial=0.0)))
     present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
     body = present + 8 * math.sqrt(present)
@@ -150,32 +151,6 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller truncation will do.
     least = 0.5 * math.log(error) / math.log(load.max()) if alone and 0 < load.max(initial=0.0) < 1 else 0.0
     return math.ceil(max(8 + body + 1.1 * tail, least))
-
-
-def _load(point: NetworkPoint) -> NDArray[np.float64]:
-    """Give the work that open classes bring to each station, as a part of what it can do [1] [stations]."""
-    network = point.network
-    flow = _flows(point)
-    load = np.zeros(len(network.stations))
-    for k, discipline in enumerate(network.discipline):
-        if not DISCIPLINES[discipline].delay:
-            rates = network.rates[k]
-            most = float(network.servers[k]) if rates is None else float(rates[0].real[-1])
-            load[k] = (flow[:, k] * network.service[0, :, k].real).sum() / most
-    return load
-
-
-def _flows(point: NetworkPoint) -> NDArray[np.float64]:
-    """Solve the traffic equations of the open classes [1/s] [classes, stations]."""
-    network = point.network
-    enter = np.where(network.closed, 0.0, network.arrivals[0].real)[:, None] * point.routing.entry.real
-    cells = enter.size
-    moves = np.where(network.closed[:, None, None, None], 0.0, point.routing.onward.real).reshape(cells, cells)
-    flows = np.linalg.lstsq(np.eye(cells) - moves.T, enter.ravel(), rcond=None)[0]
-    if not np.allclose(flows - moves.T @ flows, enter.ravel(), rtol=1e-9, atol=1e-12):
-        raise NoAnswerError("customers of an open class can never leave; let routing add up to less than 1 somewhere")
-    answer: NDArray[np.float64] = flows.reshape(enter.shape)
-    return answer
 
 
 def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
