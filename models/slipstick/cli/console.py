@@ -1,9 +1,11 @@
-"""What the commands share: options, and how a JSON document is printed."""
+"""What the commands share: options, and how a text, a file and a JSON document are written."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,16 +19,28 @@ if TYPE_CHECKING:
 DONE, NO_ANSWER = 0, 1
 
 
-def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the option that asks for JSON."""
-    option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-    return option(command)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+set_option = click.option(
+    "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Set a value by its path; may be given several times."
+)
+out_option = click.option(
+    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]"
+)
 
 
-def set_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the option that sets values by path."""
-    words = "Set a value by its path; may be given several times."
-    return click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help=words)(command)
+def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Give a command options, listed by its help in their order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def write_text(text: str, out: Path | None) -> int:
+    """Print a text, or write it into a file and say so."""
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+        click.echo(f"wrote {out}", err=True)
+    return DONE
 
 
 def print_json(document: dict[str, Any]) -> None:

@@ -24,10 +24,13 @@ from slipstick.cli.console import (
     NO_ANSWER,
     json_option,
     nodes_of,
+    out_option,
     plain_problems,
     print_json,
     set_option,
     text_node,
+    with_options,
+    write_text,
 )
 from slipstick.cli.measured import fit, measured, trace
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("program")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]")
+@out_option
 @set_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
@@ -62,12 +65,7 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     if as_json:
         print_json({"counts": document})
         return DONE
-    text = yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        out.write_text(text)
-    return DONE
+    return write_text(yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110), out)
 
 
 def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
@@ -75,10 +73,8 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
     from slipstick import __version__
 
     told = ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
-    command = " ".join(
-        ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
-    )
-    return {"counts": 1, "title": f"{title} ({told})", "command": command, "version": __version__}
+    command = ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
+    return {"counts": 1, "title": f"{title} ({told})", "command": " ".join(command), "version": __version__}
 
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
@@ -98,9 +94,13 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
 
 WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
-_machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
-_workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
-_technology_option = click.option("--technology", metavar="T", help="Technology: a name in the catalogue, or a file.")
+_MODEL_OPTIONS = (
+    *(
+        click.option(f"--{kind}", metavar=kind[0].upper(), help=f"{kind.title()}: a name in the catalogue, or a file.")
+        for kind in ("machine", "workload", "technology")
+    ),
+    set_option,
+)
 
 
 @click.group(
@@ -177,10 +177,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 
 @cli.command()
 @click.argument("model")
-@_machine_option
-@_workload_option
-@_technology_option
-@set_option
+@with_options(_MODEL_OPTIONS)
 @click.option(
     "--with",
     "methods",
@@ -199,15 +196,13 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @json_option
 def solve(
     model: str,
-    machine: str | None,
-    workload: str | None,
-    technology: str | None,
     changes: Sequence[str],
     methods: str | None,
     seed: int | None,
     precision: str | None,
     timeline: Path | None,
     as_json: bool,
+    **specs: str | None,
 ) -> int:
     """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
 
@@ -228,7 +223,7 @@ def solve(
         for name, value in simulation.items()
         if value is not None
     }
-    settings = {**_references(model, machine, workload, technology), **nodes_of(changes), **options}
+    settings = {**_references(model, specs), **nodes_of(changes), **options}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
@@ -254,14 +249,9 @@ def solve(
 
 @cli.command()
 @click.argument("model")
-@_machine_option
-@_workload_option
-@_technology_option
-@set_option
+@with_options(_MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
-def explain(
-    model: str, machine: str | None, workload: str | None, technology: str | None, changes: Sequence[str], latex: bool
-) -> int:
+def explain(model: str, changes: Sequence[str], latex: bool, **specs: str | None) -> int:
     """Print MODEL's equations with symbols, units and sources.
 
     \b
@@ -273,12 +263,12 @@ def explain(
     from slipstick.report.equations import explain_latex, explain_text
     from slipstick.study.explain import explained
 
-    if model in PROGRAMS and machine is None:
+    if model in PROGRAMS and specs["machine"] is None:
         from slipstick.schema.programs import machines_for
 
-        machine = machines_for(PROGRAMS[model])[0]
-        click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
-    found = explained({**_references(model, machine, workload, technology), **nodes_of(changes)})
+        specs["machine"] = machines_for(PROGRAMS[model])[0]
+        click.echo(f"with the numbers of {specs['machine']}; choose another with --machine", err=True)
+    found = explained({**_references(model, specs), **nodes_of(changes)})
     words = explain_latex if latex else explain_text
     solved = tuple(each.latex if latex else each.text for each in found.solved)
     text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
@@ -359,11 +349,8 @@ def glossary(term: str | None) -> int:
       slipstick glossary
       slipstick glossary "service demand"
     """
-    click.echo(
-        glossary_text((Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8"), term),
-        nl=False,
-    )
-    return DONE
+    text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
+    return write_text(glossary_text(text, term), None)
 
 
 def glossary_text(text: str, term: str | None) -> str:
@@ -392,14 +379,11 @@ def glossary_text(text: str, term: str | None) -> str:
 _folders_argument = click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-_page_option = click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]"
-)
 
 
 @cli.command()
 @_folders_argument
-@_page_option
+@out_option
 def gallery(folders: Sequence[Path], out: Path | None) -> int:
     """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each, with a link.
 
@@ -409,20 +393,12 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
     """
     from slipstick.report.page import gallery as page_of
 
-    return _write_page(page_of(folders), out)
-
-
-def _write_page(text: str, out: Path | None) -> int:
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        out.write_text(text, encoding="utf-8")
-    return DONE
+    return write_text(page_of(folders), out)
 
 
 @cli.command()
 @_folders_argument
-@_page_option
+@out_option
 def statements(folders: Sequence[Path], out: Path | None) -> int:
     """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits and misses counted.
 
@@ -432,7 +408,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     """
     from slipstick.report.statements import statements_page
 
-    return _write_page(statements_page(folders), out)
+    return write_text(statements_page(folders), out)
 
 
 for _each in (measured, trace, fit, counts):
@@ -510,9 +486,8 @@ class _ProgressBar:
             self._bar.close()
 
 
-def _references(model: str, machine: str | None, workload: str | None, technology: str | None) -> dict[str, Node]:
-    given = {"machine": machine, "workload": workload, "technology": technology}
-    named = {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
+def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
+    named = {key: text_node(value, f"--{key}") for key, value in specs.items() if value is not None}
     return {"model": text_node(model, "MODEL"), **named}
 
 

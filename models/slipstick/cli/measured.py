@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +17,7 @@ from slipstick.cli.console import (
     print_json,
     set_option,
     text_node,
+    with_options,
 )
 from slipstick.errors import Problem, SpecError, UnitError
 from slipstick.vocabulary import VIEWS
@@ -57,13 +57,8 @@ _DATA_OPTIONS = (
 )
 
 
-def _with(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Give a command options, listed by its help in their order."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
-
-
 @click.command()
-@_with(_DATA_OPTIONS)
+@with_options(_DATA_OPTIONS)
 @json_option
 def measured(
     files: Sequence[Path], statistic: str, region: str | None, timer: str | None, as_json: bool, **told: Any
@@ -268,8 +263,8 @@ _FIT_OPTIONS = (
 
 
 @click.command()
-@_with(_DATA_OPTIONS)
-@_with(_FIT_OPTIONS)
+@with_options(_DATA_OPTIONS)
+@with_options(_FIT_OPTIONS)
 @set_option
 @json_option
 def fit(
