@@ -23,6 +23,8 @@ else:
             self._module = module
 
         def __getattr__(self, name: str) -> object:
-            return getattr(import_module(self._module), name)
+            found = getattr(import_module(self._module), name)
+            setattr(self, name, found)  # the next time it costs what an attribute of the module costs
+            return found
 
     np, sympy = _Late("numpy"), _Late("sympy")

@@ -17,9 +17,8 @@ from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from slipstick.errors import short
+from slipstick.late import np
 from slipstick.measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns, of_members
 
 MOST_VALUE = 64 * 1024 * 1024

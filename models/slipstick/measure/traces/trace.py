@@ -7,18 +7,19 @@ from array import array
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
+from slipstick.late import np
 from slipstick.measure.measurements import Measurement, Measurements
 from slipstick.results.study import Timeline
 from slipstick.schema.text import shown_name
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.integer[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Indices: TypeAlias = "NDArray[np.integer[Any]]"
 
 MOST_EVENTS = 20_000_000
 MOST_NAMES = 100_000

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from slipstick.answer import Value
 from slipstick.errors import ModelError
+from slipstick.late import np
 from slipstick.measure.account import measured
 from slipstick.measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans
 from slipstick.results.study import TraceViews
