@@ -22,54 +22,10 @@ from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BY
 from slipstick.expression.nodes import Expr, Number, Parameter, zero
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
-from slipstick.model.activity import (
-    MODES,
-    Activity,
-    Ask,
-    BarrierWait,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Repeat,
-    SignalUnit,
-    Stage,
-    Step,
-    Then,
-    UnitStep,
-    WaitUnit,
-    each_once,
-    hold,
-    parallel,
-    pipeline,
-    serial,
-    then,
-)
+from slipstick.model import system
+from slipstick.model.activity import each_once, hold, parallel, pipeline, serial, then
 from slipstick.model.machine import Machine, Network, SharedMemory
-from slipstick.model.system import (
-    Barrier,
-    ClosedPopulation,
-    Group,
-    GroupedPopulation,
-    Lock,
-    Model,
-    Monitor,
-    OpenPopulation,
-    Permits,
-    Phase,
-    PhasedPopulation,
-    Population,
-    ReaderWriterLock,
-    Resource,
-    Semaphores,
-    Station,
-    SuperstepPopulation,
-    TaskPool,
-    buffer,
-    check_counter,
-    need_model,
-    scaled,
-)
+from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.program.operations import BEST, PLACEMENTS, MachineOperations
 from slipstick.schema.kinds.quantity import (
@@ -138,14 +94,14 @@ class ItemSpec(Spec):
     """
 
     key: ClassVar[str]
-    node: ClassVar[type[Activity] | None] = None
+    node: ClassVar[type[activities.Activity] | None] = None
     use: ClassVar[str]
     example: ClassVar[str]
     alike: ClassVar[tuple[str, ...]] = ()
     names_resource: ClassVar[bool] = False
-    make: ClassVar[Callable[..., Activity]]
+    make: ClassVar[Callable[..., activities.Activity]]
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
         """Build the activity.
 
         Raises
@@ -190,18 +146,18 @@ class StepSpec(ItemSpec):
     component: Label = Field("busy", description="what the account books the time to")
     technology: Technology = Field("application", description="technology class: what a what-if scales the time with")
 
-    node = Step
+    node = activities.Step
 
-    def step(self, reader: ActivityReader, time: Expr, resource: str | None, loc: Loc) -> Step:
+    def step(self, reader: ActivityReader, time: Expr, resource: str | None, loc: Loc) -> activities.Step:
         """Build the step, with a name of its own."""
         name = self.name or reader.numbered(resource or "delay")
         scv = 0.0 if self.scv is None else self.scv.value
-        made = Step(name, time, resource, self.component, self.technology, scv)
+        made = activities.Step(name, time, resource, self.component, self.technology, scv)
         reader.add_step(made, loc)
         return made
 
     @classmethod
-    def write(cls, activity: Step, writer: ActivityWriter) -> dict[str, Any]:
+    def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
         time = writer.values.written(activity.time)
         data |= {"delay": time} if activity.resource is None else {"service": activity.resource, "time": time}
@@ -217,7 +173,7 @@ class DelaySpec(StepSpec):
 
     key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Step:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
         return self.step(reader, reader.values.expr(self.delay, (*loc, "delay"), TIME), None, loc)
 
 
@@ -231,7 +187,7 @@ class ServiceSpec(StepSpec):
     alike = ("resource",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Step:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
         return self.step(reader, reader.values.expr(self.time, (*loc, "time"), TIME), self.service, loc)
 
 
@@ -239,10 +195,10 @@ class HoldSpec(ItemSpec):
     """A body executed while a lock or a permit is held."""
 
     hold: Name = Field(description="the lock, the permits, or the monitor")
-    mode: Annotated[str, one_of(MODES)] | None = Field(None, description="how a reader-writer lock is held")
+    mode: Annotated[str, one_of(activities.MODES)] | None = Field(None, description="how a reader-writer lock is held")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
-    key, node = "hold", Hold
+    key, node = "hold", activities.Hold
     use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
@@ -256,7 +212,7 @@ class WaitSpec(ItemSpec):
         description="a semaphore; with a dot, the places or items of a buffer, or a condition of a monitor"
     )
 
-    key, node = "wait", WaitUnit
+    key, node = "wait", activities.WaitUnit
     use, example = "for a unit that another step signals", "{wait: queue.items}"
     names_resource = True
     make = staticmethod(activities.wait)
@@ -267,7 +223,7 @@ class SignalSpec(ItemSpec):
 
     signal: Label = Field(description="as of wait; in a monitor the last step")
 
-    key, node = "signal", SignalUnit
+    key, node = "signal", activities.SignalUnit
     use, example = "for a unit that another step waits for", "{signal: queue.places}"
     names_resource = True
     make = staticmethod(activities.signal)
@@ -280,7 +236,7 @@ class BufferItemSpec(ItemSpec):
 
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
         return type(self).make(getattr(self, self.key), reader.body(self.body, (*loc, "body")))
 
 
@@ -309,7 +265,7 @@ class AskSpec(ItemSpec):
 
     ask: Name = Field(description="the pool")
 
-    key, node = "ask", Ask
+    key, node = "ask", activities.Ask
     use, example = "for tasks out of a pool", "{ask: stack}"
     names_resource = True
     make = staticmethod(activities.ask)
@@ -320,7 +276,7 @@ class ForkSpec(ItemSpec):
 
     fork: list[list[Item]] = Field(description="the branches", min_length=1)
 
-    key, node = "fork", Fork
+    key, node = "fork", activities.Fork
     use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
     make = staticmethod(lambda branches: activities.fork(*branches))
 
@@ -337,12 +293,12 @@ class ChooseSpec(ItemSpec):
 
     choose: list[OptionSpec] = Field(description="the options; their probabilities add up to 1", min_length=1)
 
-    key, node = "choose", Choice
+    key, node = "choose", activities.Choice
     use, example = "for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"
     make = staticmethod(lambda options: activities.choose(*options))
 
     @classmethod
-    def write(cls, activity: Choice, writer: ActivityWriter) -> dict[str, Any]:
+    def write(cls, activity: activities.Choice, writer: ActivityWriter) -> dict[str, Any]:
         return {"choose": [{"p": writer.values.written(p), "do": writer.body(body)} for p, body in activity.options]}
 
 
@@ -352,7 +308,7 @@ class RepeatSpec(ItemSpec):
     repeat: CountFormula = Field(description="how many times")
     body: list[Item] = Field(description="what is repeated", min_length=1)
 
-    key, node = "repeat", Repeat
+    key, node = "repeat", activities.Repeat
     use, example = "for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"
     alike = ("body",)
 
@@ -376,7 +332,7 @@ class StageSpec(Spec):
         if sum(getattr(self, kind) is not None for kind in _STAGES) != 1:
             raise broken_rule(f"a stage is exactly one of {', '.join(_STAGES)}")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Stage:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Stage:
         """Build the stage."""
         key = next(kind for kind in _STAGES if getattr(self, kind) is not None)
         body: list[Any] = getattr(self, key)
@@ -385,7 +341,7 @@ class StageSpec(Spec):
         return make(*(bodies or [reader.body(body, (*loc, key))]), name=self.name)
 
     @staticmethod
-    def write(stage: Stage, writer: ActivityWriter) -> dict[str, Any]:
+    def write(stage: activities.Stage, writer: ActivityWriter) -> dict[str, Any]:
         """Write the stage."""
         if len(stage.bodies) == 1:
             return {stage.kind: writer.body(stage.bodies[0]), "name": stage.name}
@@ -399,11 +355,11 @@ class PipelineSpec(ItemSpec):
     stages: list[StageSpec] = Field(description="in order", min_length=1)
     name: Name | None = Field(None, description="what answers call the pipeline")
 
-    key, node = "pipeline", Pipeline
+    key, node = "pipeline", activities.Pipeline
     use, example = "for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"
     alike = ("stages", "items")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Pipeline:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Pipeline:
         made = [(each, each.build(reader, (*loc, "stages", index))) for index, each in enumerate(self.stages)]
         stages = [
             replace(stage, name=f"{stage.name}.{k + 1}") if k else stage
@@ -421,7 +377,7 @@ class PipelineSpec(ItemSpec):
         return pipeline(stages, items, name)
 
     @classmethod
-    def write(cls, activity: Pipeline, writer: ActivityWriter) -> dict[str, Any]:
+    def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
         stages = [StageSpec.write(each, writer) for each in activity.stages]
         return {"pipeline": writer.values.written(activity.items), "stages": stages, "name": activity.name}
 
@@ -432,7 +388,7 @@ class BarrierWaitSpec(ItemSpec):
     barrier: Name = Field(description="the barrier")
     parties: int | None = Field(None, description="how many processors wait for each other, if not all", ge=1, le=10**9)
 
-    key, node = "barrier", BarrierWait
+    key, node = "barrier", activities.BarrierWait
     use, example = "for a meeting of all", "{barrier: meet}"
     alike = ("parties",)
     names_resource = True
@@ -446,17 +402,17 @@ class OperationSpec(ItemSpec):
     name: Name | None = Field(None, description="begins the names of its steps")
     component: Label = Field("communication", description="what the account books the time to")
 
-    node = Then
+    node = activities.Then
     title: ClassVar[str]
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
         said = reader.values.keys(self, loc)
         name, component = said.pop("name", None), said.pop("component")
         title = said.get("collective", getattr(self, "title", ""))
         operations = MachineOperations(reader.machine(title), name or reader.numbered(title), component)
         return reader.named(self.operation(operations, reader, **said), operations, loc)
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
         """Make the activity of what the item says."""
         raise NotImplementedError
 
@@ -470,7 +426,7 @@ class MessageSpec(OperationSpec):
     key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
     title = "message"
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
         return operations.message(said["message"], said["placement"])
 
 
@@ -479,7 +435,7 @@ class RooflineSpec(OperationSpec):
 
     component: Label = Field("busy", description="what the account books the time to")
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
         return operations.compute(said.get("flops"), said.get("bytes"))
 
 
@@ -526,7 +482,7 @@ class CollectiveSpec(OperationSpec):
         if self.collective != "barrier" and not self.size:
             raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> Activity:
+    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
         ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
@@ -557,10 +513,10 @@ class ResourceSpec(Spec):
     key: ClassVar[str]
     node: ClassVar[type | None] = None
 
-    def build(self, values: QuantityReader, loc: Loc) -> Resource:
+    def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
         """Build the resource from its fields, the first of which is the key."""
         assert self.node is not None
-        made: Resource = self.node(**_as_fields(self, values.keys(self, loc)))
+        made: system.Resource = self.node(**_as_fields(self, values.keys(self, loc)))
         return made
 
     @classmethod
@@ -575,7 +531,7 @@ class StationSpec(ResourceSpec):
     servers: int = Field(1, description="how many serve at the same time", ge=1, le=MOST_SERVERS)
     discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
 
-    key, node = "station", Station
+    key, node = "station", system.Station
 
 
 class LockSpec(ResourceSpec):
@@ -588,7 +544,7 @@ class LockSpec(ResourceSpec):
     base: TimeOrFormula | None = Field(None, description="pause after the first failure")
     most: TimeOrFormula | None = Field(None, description="longest pause")
 
-    key, node = "lock", Lock
+    key, node = "lock", system.Lock
 
     def check_rules(self) -> None:
         if (self.word is None) != (self.access is None):
@@ -604,7 +560,7 @@ class PermitsSpec(ResourceSpec):
 
     permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
 
-    key, node = "permits", Permits
+    key, node = "permits", system.Permits
 
 
 class ReaderWriterLockSpec(ResourceSpec):
@@ -613,7 +569,7 @@ class ReaderWriterLockSpec(ResourceSpec):
     reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(description="who goes first")
     readers: int = Field(MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS)
 
-    key, node = "reader_writer_lock", ReaderWriterLock
+    key, node = "reader_writer_lock", system.ReaderWriterLock
 
 
 Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
@@ -624,7 +580,7 @@ class MonitorSpec(ResourceSpec):
 
     monitor: dict[Word, Units] = Field(description="the conditions, and the units of each at the start; may be none")
 
-    key, node = "monitor", Monitor
+    key, node = "monitor", system.Monitor
 
 
 class SemaphoresSpec(ResourceSpec):
@@ -632,7 +588,7 @@ class SemaphoresSpec(ResourceSpec):
 
     semaphores: dict[Word, Units] = Field(description="the units of each at the start", min_length=1)
 
-    key, node = "semaphores", Semaphores
+    key, node = "semaphores", system.Semaphores
 
 
 class BufferSpec(ResourceSpec):
@@ -647,7 +603,7 @@ class BufferSpec(ResourceSpec):
         if self.items > self.buffer:
             raise broken_rule(f"at most as many as the buffer has places, {self.buffer}; got {self.items}", "items")
 
-    def build(self, values: QuantityReader, loc: Loc) -> Semaphores:
+    def build(self, values: QuantityReader, loc: Loc) -> system.Semaphores:
         return buffer(self.buffer, self.items)
 
 
@@ -669,13 +625,13 @@ class TaskPoolSpec(ResourceSpec):
     inside: TimeOrFormula | None = Field(None, description="time in the monitor of a queue to take or to add a task")
     component: Label = Field("busy", description="what the account books the work to")
 
-    key, node = "pool", TaskPool
+    key, node = "pool", system.TaskPool
 
     def check_rules(self) -> None:
         if (self.iterations is None) == (self.trees is None):
             raise broken_rule("the tasks of a pool are iterations of a loop or trees: write one of the two")
 
-    def build(self, values: QuantityReader, loc: Loc) -> TaskPool:
+    def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)
         source: Loop | Trees = Loop(said.pop("iterations", 1), said.pop("chunk", 1))
         size = said.pop("min_size", 1)
@@ -683,10 +639,10 @@ class TaskPoolSpec(ResourceSpec):
             source = Trees(tuple(map(tuple, said.pop("trees"))), size) if self.trees is not None else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
-        return TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
+        return system.TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
 
     @classmethod
-    def write(cls, resource: TaskPool, values: QuantityWriter) -> dict[str, Any]:
+    def write(cls, resource: system.TaskPool, values: QuantityWriter) -> dict[str, Any]:
         said = values.keys(resource)
         for name in ("source", "leaf", "order"):
             said.pop(name, None)
@@ -702,7 +658,7 @@ class BarrierSpec(ResourceSpec):
     barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
     cost: TimeOrFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
-    key, node = "barrier", Barrier
+    key, node = "barrier", system.Barrier
 
 
 RESOURCES: dict[str, type[ResourceSpec]] = {
@@ -805,7 +761,7 @@ class ActivitySpec(ModelFileSpec):
         if program == (self.cycle is not None):
             raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")
 
-    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> Model:
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> system.Model:
         """Build the model of a checked file.
 
         Parameters
@@ -837,7 +793,7 @@ class ActivityReader:
         self._resources = {name: each.build(values, ("resources", name)) for name, each in spec.resources.items()}
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
-        self._steps: dict[str, Step] = {}
+        self._steps: dict[str, activities.Step] = {}
 
     @cached_property
     def processors(self) -> Expr | None:
@@ -864,23 +820,23 @@ class ActivityReader:
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._hardware
 
-    def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
+    def named(self, made: activities.Activity, operations: MachineOperations, loc: Loc) -> activities.Activity:
         """Take the names of the steps of an operation, and that of the operation."""
         for node in each_once([made]):
-            if isinstance(node, Step):
+            if isinstance(node, activities.Step):
                 self.add_step(node, loc)
                 if node.resource is not None:
-                    self._resources.setdefault(node.resource, Station())
+                    self._resources.setdefault(node.resource, system.Station())
         self._taken[operations.name] += 1
         return made
 
-    def model(self) -> Model:
+    def model(self) -> system.Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
         population = self._population()
         if self.values.problems:
             raise SpecError(self.values.problems)
         try:
-            made = Model(self._name, population, self._resources, tuple(self._spec.useful))
+            made = system.Model(self._name, population, self._resources, tuple(self._spec.useful))
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.refuse(("resources",), str(error))
@@ -890,7 +846,7 @@ class ActivityReader:
             raise SpecError(self.values.problems)
         return made
 
-    def body(self, items: Sequence[Item], loc: Loc) -> Activity:
+    def body(self, items: Sequence[Item], loc: Loc) -> activities.Activity:
         """Build items as one activity."""
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
@@ -914,7 +870,7 @@ class ActivityReader:
             candidate = f"{name}.{1 + self._numbers[name]}"
         return candidate
 
-    def add_step(self, step: Step, loc: Loc) -> None:
+    def add_step(self, step: activities.Step, loc: Loc) -> None:
         """Remember a step; refuse another of the same name."""
         if self._steps.setdefault(step.name, step) != step:
             self.values.refuse((*loc, "name"), f"another step is called {step.name}; give each a name of its own")
@@ -926,7 +882,7 @@ class ActivityReader:
             self.values.refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
         self._taken[f" {name}"] += 1
 
-    def _item(self, spec: Item, loc: Loc) -> Activity:
+    def _item(self, spec: Item, loc: Loc) -> activities.Activity:
         """Build an item; a wrong one is left out, so that the rest is read as well."""
         try:
             made = spec.build(self, loc)
@@ -937,20 +893,20 @@ class ActivityReader:
             self._check_resource(made, (*loc, spec.key))
         return made
 
-    def _check_resource(self, made: Activity, loc: Loc) -> None:
+    def _check_resource(self, made: activities.Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
-        alone = hold(made.resource, then(), made.mode) if isinstance(made, Hold) else made
-        first = made.parts[0] if isinstance(made, Then) else made
+        alone = hold(made.resource, then(), made.mode) if isinstance(made, activities.Hold) else made
+        first = made.parts[0] if isinstance(made, activities.Then) else made
         try:
-            if isinstance(first, UnitStep):
+            if isinstance(first, activities.UnitStep):
                 # Whether it is in its monitor, and what signals it, is known of the whole model only.
                 check_counter(first, self._resources)
             else:
-                Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
+                system.Model(self._name, system.ClosedPopulation(Number(1.0), alone), self._resources)
         except ModelError as error:
             self.values.refuse(loc, str(error))
 
-    def _check_useful(self, model: Model) -> None:
+    def _check_useful(self, model: system.Model) -> None:
         if "useful" not in self._spec.model_fields_set:
             return
         components = {step.component for step in model.steps}
@@ -959,31 +915,31 @@ class ActivityReader:
                 there = f"there are {', '.join(sorted(components))}" if components else "there are no steps"
                 self.values.refuse(("useful", index), f"no step has the component {name!r}; {there}")
 
-    def _population(self) -> Population:
+    def _population(self) -> system.Population:
         spec = self._spec
         if spec.phases is not None:
             return self._phased(spec.phases, ("phases",))
         if spec.groups is not None:
             groups = (
-                Group(name, **self.values.keys(each, ("groups", name), self.listed))
+                system.Group(name, **self.values.keys(each, ("groups", name), self.listed))
                 for name, each in spec.groups.items()
             )
-            return GroupedPopulation(tuple(groups))
+            return system.GroupedPopulation(tuple(groups))
         assert spec.population is not None
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
         cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
         if self.processors is not None:
-            return ClosedPopulation(self.processors, cycle)
-        return OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
+            return system.ClosedPopulation(self.processors, cycle)
+        return system.OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
 
-    def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> PhasedPopulation:
+    def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         read = (self.values.keys(each, (*loc, index), self.listed) for index, each in enumerate(phases))
-        return PhasedPopulation(tuple(Phase(**each) for each in read))
+        return system.PhasedPopulation(tuple(system.Phase(**each) for each in read))
 
 
-def activity_data(model: Model) -> dict[str, Any]:
+def activity_data(model: system.Model) -> dict[str, Any]:
     """Lay a model out as the plain data of an activity file.
 
     A parameter with a value becomes an entry of ``parameters``, or stands where it is used if it is named after
@@ -1023,29 +979,29 @@ class ActivityWriter:
 
     def inner(self, value: object) -> object:
         """Write an activity as a list of items, all else as it is."""
-        return self.body(value) if isinstance(value, Activity) else value
+        return self.body(value) if isinstance(value, activities.Activity) else value
 
-    def body(self, activity: Activity) -> list[dict[str, Any]]:
+    def body(self, activity: activities.Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
-        parts = activity.parts if isinstance(activity, Then) else (activity,)
+        parts = activity.parts if isinstance(activity, activities.Then) else (activity,)
         return [self._item(part) for part in parts]
 
-    def _item(self, activity: Activity) -> dict[str, Any]:
+    def _item(self, activity: activities.Activity) -> dict[str, Any]:
         if type(activity) not in self._items:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
         return self._items[type(activity)].write(activity, self)
 
-    def population(self, model: Model) -> dict[str, Any]:
+    def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population, and what it does."""
         match model.population:
-            case ClosedPopulation(processors, cycle):
+            case system.ClosedPopulation(processors, cycle):
                 return {"population": {"processors": self.values.written(processors)}, "cycle": self.body(cycle)}
-            case GroupedPopulation(groups):
+            case system.GroupedPopulation(groups):
                 said = (self.values.keys(group, self.inner) for group in groups)
                 return {"groups": {each.pop("name"): each for each in said}}
-            case OpenPopulation(rate, cycle):
+            case system.OpenPopulation(rate, cycle):
                 return {"population": {"arrivals": self.values.written(rate)}, "cycle": self.body(cycle)}
-            case PhasedPopulation(phases):
+            case system.PhasedPopulation(phases):
                 return {"phases": [self.values.keys(each, self.inner) for each in phases]}
-            case SuperstepPopulation():
+            case system.SuperstepPopulation():
                 raise ModelError(f"{model.name} has supersteps, which no file says; keep its counts instead")

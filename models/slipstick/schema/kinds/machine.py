@@ -10,24 +10,7 @@ from pydantic import Field
 
 from slipstick.expression.dimension import BYTES, TIME, Dimension
 from slipstick.expression.nodes import Parameter
-from slipstick.model.machine import (
-    BarrierKind,
-    Bus,
-    Cache,
-    Crossbar,
-    Dvsm,
-    Interconnect,
-    LinearCost,
-    Machine,
-    MachineLock,
-    Memory,
-    Multistage,
-    Network,
-    Node,
-    Ring,
-    SharedMemory,
-    SizeRange,
-)
+from slipstick.model import machine as hardware
 from slipstick.schema.kinds.quantity import (
     ONE,
     ByteRate,
@@ -121,7 +104,7 @@ class NetworkSpec(Described):
         description="where messages contend: one medium for all, each processor's own link, nowhere"
     )
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> Network:
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Network:
         """Build the network of a checked file, called by its title.
 
         Parameters
@@ -132,11 +115,13 @@ class NetworkSpec(Described):
         ranges = []
         for label, each in self.protocol.ranges.items():
             path = f"{prefix}.protocol.ranges.{label}"
-            total = part_of(LinearCost, each.total, at, f"{path}.total")
-            ranges.append(part_of(SizeRange, each, at, path, name=label, total=total))
+            total = part_of(hardware.LinearCost, each.total, at, f"{path}.total")
+            ranges.append(part_of(hardware.SizeRange, each, at, path, name=label, total=total))
         added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
         inner = {"wire_per_byte": at[f"{wire}.per_byte"], "wire_added": at[f"{wire}.added"]}
-        return part_of(Network, self, at, prefix, name=self.title, ranges=tuple(ranges), protocol_added=added, **inner)
+        return part_of(
+            hardware.Network, self, at, prefix, name=self.title, ranges=tuple(ranges), protocol_added=added, **inner
+        )
 
 
 class ProcessorsSpec(Spec):
@@ -218,7 +203,7 @@ class MachineSpec(Described):
         None, description="software of a distributed virtual shared memory, for programs on one"
     )
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> Machine:
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Machine:
         """Build the machine of a checked file.
 
         Parameters
@@ -234,15 +219,15 @@ class MachineSpec(Described):
         node = None
         if self.node is not None:
             inner = f"{prefix}.node"
-            node = Node(at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network"))
-        return Machine(
+            node = hardware.Node(at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network"))
+        return hardware.Machine(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             speed=at[f"{prefix}.processors.speed"],
             page=told("memory.page", BYTES),
             signal=told("system.signal", TIME),
             network=self.network.build("", at, f"{prefix}.network"),
-            dvsm=part_of(Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
+            dvsm=part_of(hardware.Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
             node=node,
             flops=at.get(f"{prefix}.processors.flops"),
             bandwidth=at.get(f"{prefix}.memory.bandwidth"),
@@ -375,7 +360,7 @@ class SharedMemorySpec(Described):
     locks: dict[Name, LockKindSpec] = Field(default_factory=dict, description="the locks by name")
     barriers: dict[Name, BarrierKindSpec] = Field(default_factory=dict, description="the barriers by name")
 
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> SharedMemory:
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.SharedMemory:
         """Build the machine of a checked file.
 
         Parameters
@@ -383,27 +368,31 @@ class SharedMemorySpec(Described):
         name : of the machine
         at : every quantity of the file, by its path under `prefix`
         """
-        return SharedMemory(
+        return hardware.SharedMemory(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=part_of(Cache, self.cache, at, f"{prefix}.cache") if self.cache else None,
+            cache=part_of(hardware.Cache, self.cache, at, f"{prefix}.cache") if self.cache else None,
             interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
-            memory=part_of(Memory, self.memory, at, f"{prefix}.memory"),
-            locks={key: part_of(MachineLock, each, at, f"{prefix}.locks.{key}") for key, each in self.locks.items()},
+            memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
+            locks={
+                key: part_of(hardware.MachineLock, each, at, f"{prefix}.locks.{key}")
+                for key, each in self.locks.items()
+            },
             barriers={
-                key: part_of(BarrierKind, each, at, f"{prefix}.barriers.{key}") for key, each in self.barriers.items()
+                key: part_of(hardware.BarrierKind, each, at, f"{prefix}.barriers.{key}")
+                for key, each in self.barriers.items()
             },
         )
 
 
-def _interconnect(spec: InterconnectSpec, at: Mapping[str, Parameter], path: str) -> Interconnect:
+def _interconnect(spec: InterconnectSpec, at: Mapping[str, Parameter], path: str) -> hardware.Interconnect:
     match spec:
         case BusSpec():
-            return part_of(Bus, spec, at, path, split=spec.transactions == "split")
+            return part_of(hardware.Bus, spec, at, path, split=spec.transactions == "split")
         case MultistageSpec():
-            return part_of(Multistage, spec, at, path, circuit=spec.switching == "circuit")
+            return part_of(hardware.Multistage, spec, at, path, circuit=spec.switching == "circuit")
         case RingSpec():
-            return part_of(Ring, spec, at, path)
+            return part_of(hardware.Ring, spec, at, path)
         case CrossbarSpec():
-            return part_of(Crossbar, spec, at, path)
+            return part_of(hardware.Crossbar, spec, at, path)

@@ -10,20 +10,8 @@ from pydantic import Discriminator, Field, Tag
 from slipstick.errors import Fault, ModelFaultsError, SpecError
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Parameter
-from slipstick.model.network import (
-    BY_CLASS,
-    OUT,
-    Chain,
-    ClosedClass,
-    CustomerClass,
-    NetworkStation,
-    OpenClass,
-    Place,
-    QueueingNetwork,
-    Route,
-    no_class,
-    no_station,
-)
+from slipstick.model import network as networks
+from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -151,7 +139,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             if each.population is None and each.arrivals is None and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
-    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> QueueingNetwork:
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> networks.QueueingNetwork:
         """Build the model of a checked file.
 
         Parameters
@@ -166,13 +154,15 @@ class QueueingNetworkSpec(ModelFileSpec):
         """
         values = QuantityReader(tree, self.parameters, parameters)
 
-        def members(spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
+        def members(spec: ClassSpec | ChainSpec, loc: Loc) -> networks.CustomerClass:
             said = {key: each for key, each in values.keys(spec, loc).items() if key in MembersSpec.model_fields}
-            return OpenClass(**said) if spec.arrivals is not None else ClosedClass(**said)
+            return networks.OpenClass(**said) if spec.arrivals is not None else networks.ClosedClass(**said)
 
-        def route(spec: RouteSpec, loc: Loc) -> Route:
+        def route(spec: RouteSpec, loc: Loc) -> networks.Route:
             target = None if isinstance(spec.to, str) else _place(spec.to)
-            return Route(_place(spec.source), target, values.expr(spec.probability, (*loc, "probability"), COUNT))
+            return networks.Route(
+                _place(spec.source), target, values.expr(spec.probability, (*loc, "probability"), COUNT)
+            )
 
         chained = {label for each in self.chains.values() for label in each.classes}
         silent = {label for label, each in self.classes.items() if each.population is None and each.arrivals is None}
@@ -182,16 +172,17 @@ class QueueingNetworkSpec(ModelFileSpec):
             if label not in chained & silent
         }
         stations = {
-            label: NetworkStation(**values.keys(each, ("stations", label))) for label, each in self.stations.items()
+            label: networks.NetworkStation(**values.keys(each, ("stations", label)))
+            for label, each in self.stations.items()
         }
         chains = {
-            label: Chain(tuple(each.classes), members(each, ("chains", label)), _place(each.reference))
+            label: networks.Chain(tuple(each.classes), members(each, ("chains", label)), _place(each.reference))
             for label, each in self.chains.items()
         }
         routing = tuple(route(each, ("routing", index)) for index, each in enumerate(self.routing))
         made = None
         try:
-            made = QueueingNetwork(name, classes, stations, chains, routing)
+            made = networks.QueueingNetwork(name, classes, stations, chains, routing)
         except ModelFaultsError as error:
             for each in error.faults:
                 values.refuse(each.path, each.message, each.key)
@@ -200,8 +191,8 @@ class QueueingNetworkSpec(ModelFileSpec):
         return made
 
 
-def _place(pair: list[str]) -> Place:
-    return cast(Place, tuple(pair))
+def _place(pair: list[str]) -> networks.Place:
+    return cast(networks.Place, tuple(pair))
 
 
 def unknown_names(data: object) -> list[Fault]:
@@ -217,7 +208,7 @@ def unknown_names(data: object) -> list[Fault]:
     found = [
         Fault(("stations", name, key, label), no_class(label, known), key=True)
         for name, station in stations.items()
-        for key in BY_CLASS
+        for key in networks.BY_CLASS
         for label in _table(_table(station).get(key))
         if known and label not in known
     ]
@@ -237,7 +228,7 @@ def _listing(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def network_data(network: QueueingNetwork) -> dict[str, Any]:
+def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     """Lay a network out as the plain data of a queueing-network file, which reads as an equal network.
 
     Parameters
@@ -263,7 +254,7 @@ def network_data(network: QueueingNetwork) -> dict[str, Any]:
         "routing": [
             {
                 "from": list(each.source),
-                "to": OUT if each.target is None else list(each.target),
+                "to": networks.OUT if each.target is None else list(each.target),
                 "probability": values.written(each.probability),
             }
             for each in network.routing
