@@ -11,6 +11,7 @@ of its bin are equal and off by at most 0.2 % elsewhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Protocol
@@ -54,29 +55,19 @@ class Layout:
     """
 
     def __init__(self, plan: Plan) -> None:
-        classes, resources, labels = len(plan.groups), len(plan.resources), len(plan.labels)
-        self.time, self.order = 0, 1
-        self.cycles = [2 + 2 * each for each in range(classes)]
-        self.cycle_time = [3 + 2 * each for each in range(classes)]
-        first = 2 + 2 * classes
-        self.area = [first + 3 * each for each in range(resources)]
-        self.use = [first + 3 * each + 1 for each in range(resources)]
-        self.done = [first + 3 * each + 2 for each in range(resources)]
-        first += 3 * resources
-        self.booked = [first + labels * each for each in range(classes)]
-        self.labels = labels
-        first += labels * classes
-        self.tried = [first + 2 * each for each in range(len(plan.gates))]
-        self.refused = [first + 2 * each + 1 for each in range(len(plan.gates))]
-        first += 2 * len(plan.gates)
-        locks = range(len(plan.locks))
-        self.taken = [first + 3 * each for each in locks]
-        self.waited = [first + 3 * each + 1 for each in locks]
-        self.squares = [first + 3 * each + 2 for each in locks]
-        first += 3 * len(plan.locks)
-        self.passes = [first + 2 * each for each in range(len(plan.pipelines))]
-        self.spans = [first + 2 * each + 1 for each in range(len(plan.pipelines))]
-        self.width = first + 2 * len(plan.pipelines)
+        self.time, self.order, self.width = 0, 1, 2
+        self.cycles, self.cycle_time = self._add(2, len(plan.groups))
+        self.area, self.use, self.done = self._add(3, len(plan.resources))
+        booked = self._add(len(plan.labels), len(plan.groups))
+        self.labels, self.booked = len(plan.labels), booked[0] if booked else [self.width] * len(plan.groups)
+        self.tried, self.refused = self._add(2, len(plan.gates))
+        self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
+        self.passes, self.spans = self._add(2, len(plan.pipelines))
+
+    def _add(self, columns: int, count: int) -> list[list[int]]:
+        """Add so many columns for each of several things, and give the numbers of each column."""
+        first, self.width = self.width, self.width + columns * count
+        return [list(range(first + each, self.width, columns)) for each in range(columns)]
 
 
 BATCHES = 32
@@ -217,7 +208,8 @@ class Quantiles:
                 self._done.append(_histogram(np.concatenate(self._part)))
                 self._part, self._part_size = [], 0
                 if len(self._done) == self.SECTIONS:
-                    self._done = [_both(a, b) for a, b in zip(self._done[::2], self._done[1::2], strict=True)]
+                    pairs = (_aligned(self._done[each : each + 2]) for each in range(0, self.SECTIONS, 2))
+                    self._done = [(counts.sum(axis=0), sums) for counts, sums in pairs]
                     self.section *= 2
 
     def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
@@ -231,9 +223,7 @@ class Quantiles:
             sections = [*sections, _histogram(np.concatenate(self._part))]
         if not sections:
             return Estimate(math.nan)
-        width = max(len(counts) for counts, _ in sections)
-        counts = np.array([np.pad(each, (0, width - len(each))) for each, _ in sections])
-        sums = np.sum([np.pad(each, (0, width - len(each))) for _, each in sections], axis=0)
+        counts, sums = _aligned(sections)
         below = np.cumsum(counts.sum(axis=0))
         middle = _at(below, sums, p)
         k = len(sections) - bool(self._part_size)
@@ -251,15 +241,11 @@ def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
     return np.bincount(index).astype(np.int64), sums
 
 
-def _both(a: tuple[NDArray[np.int64], Array], b: tuple[NDArray[np.int64], Array]) -> tuple[NDArray[np.int64], Array]:
-    width = max(len(a[0]), len(b[0]))
-
-    counts = np.zeros(width, dtype=np.int64)
-    sums = np.zeros(width)
-    for some_counts, some_sums in (a, b):
-        counts[: len(some_counts)] += some_counts
-        sums[: len(some_sums)] += some_sums
-    return counts, sums
+def _aligned(sections: Sequence[tuple[NDArray[np.int64], Array]]) -> tuple[NDArray[np.int64], Array]:
+    """Give the counts of several sections by bin, and the sums of all together."""
+    width = max(len(counts) for counts, _ in sections)
+    counts, sums = (np.array([np.pad(each[of], (0, width - len(each[of]))) for each in sections]) for of in (0, 1))
+    return counts, sums.sum(axis=0)
 
 
 def _at(below: NDArray[np.int64], sums: Array, p: float) -> float:

@@ -50,7 +50,7 @@ _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
 
-Make = Callable[[int, int], AnyKernel]
+Make = Callable[[Plan, int, int], AnyKernel]
 
 
 def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
@@ -85,24 +85,19 @@ def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulati
     """Choose the kernel: both give the same events, so a run that turns out long is started again, compiled."""
     kernel = settings.kernel
     if kernel == "compiled" or (kernel == "auto" and AVAILABLE and LOOP in sys.modules):
-        return run(plan, settings, _compiled(plan), "compiled")
+        return run(plan, settings, CompiledKernel, "compiled")
     short = replace(settings, events=min(settings.events, PLAIN_EVENTS))
     alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
-    make: Make = lambda seed, replication: Kernel(plan, seed, replication)
-    found = run(plan, settings if alone else short, make, "plain")
+    found = run(plan, settings if alone else short, Kernel, "plain")
     if alone or found.stopped != "events":
         return found
-    return run(plan, settings, _compiled(plan), "compiled")
-
-
-def _compiled(plan: Plan) -> Make:
-    return lambda seed, replication: CompiledKernel(plan, seed, replication)
+    return run(plan, settings, CompiledKernel, "compiled")
 
 
 def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
     """Run one long replication; estimate at growing distances."""
     record, layout = Record(plan), Layout(plan)
-    kernel = make(settings.seed, 0)
+    kernel = make(plan, settings.seed, 0)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
     stopped = ""
@@ -185,7 +180,7 @@ def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result
     look_at, events, stopped = least, 0.0, ""
     try:
         while not stopped:
-            kernel = make(settings.seed, len(rows))
+            kernel = make(plan, settings.seed, len(rows))
             while kernel.run(_STRETCH) and events + kernel.events < settings.events:
                 pass
             ended = kernel.take_rows()

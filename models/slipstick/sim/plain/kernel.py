@@ -23,7 +23,7 @@ import numpy as np
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
-from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, SimulatedPool, make_station
+from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, SimulatedPool, make_station, put_in_order
 from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
@@ -447,7 +447,7 @@ class Kernel(EventLoop):
             lock.grant(token, now)
             return True
         token.pc, token.label = look, label
-        lock.spin_in_order(token)
+        put_in_order(lock.spinning, token)
         return False
 
     def barrier(self, barrier: list[Token], parties: int, label: int, token: Token, now: float) -> bool:
@@ -464,7 +464,8 @@ class Kernel(EventLoop):
     def wait(self, counter: SimulatedLock, label: int, monitor: SimulatedLock | None, token: Token, now: float) -> bool:
         """Take a unit of a counter; where there is none, leave the monitor until another token gives one."""
         token.label = label
-        counter.wait_for_unit(token, now)
+        counter.request(token, now)
+        counter.queue.append(token)
         if counter.busy:
             counter.busy -= 1
             counter.first_waiting(now)
@@ -516,7 +517,8 @@ class Kernel(EventLoop):
             token.pc = entry
         elif waits:
             token.pc = entry + 1
-            pool.tasks.wait_for_unit(token, now)
+            pool.tasks.request(token, now)
+            pool.tasks.queue.append(token)
         else:
             token.pc = behind
             pool.open = False

@@ -268,6 +268,14 @@ def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
     return kinds.get(DISCIPLINES[plan.discipline].order, Ordered)(clock, plan)
 
 
+def put_in_order(queue: deque[Token], token: Token) -> None:
+    """Put a token into a queue, behind all others that do not have a larger key."""
+    place = len(queue)
+    while place and queue[place - 1].key > token.key:
+        place -= 1
+    queue.insert(place, token)
+
+
 class SimulatedLock(QueueStatistics):
     """A lock, held by one token at a time, or permits, held by several; with the statistics of a station.
 
@@ -304,20 +312,14 @@ class SimulatedLock(QueueStatistics):
         """Say whether it may be granted to a token now, those that wait left aside."""
         return not self.busy if token.excludes else self.free
 
-    def wait_in_order(self, token: Token) -> None:
-        """Let a token wait behind all others that do not have a larger rank."""
-        place = len(self.queue)
-        while place and self.queue[place - 1].rank > token.rank:
-            place -= 1
-        self.queue.insert(place, token)
-
     def ask(self, token: Token, now: float) -> bool:
         """Grant it to a token that it is free for and no other goes before, else let it wait in the queue."""
         self.request(token, now)
-        if self.fits(token) and not (self.queue and self.queue[0].rank <= token.rank):
+        token.key = token.rank
+        if self.fits(token) and not (self.queue and self.queue[0].key <= token.key):
             self.grant(token, now)
             return True
-        self.wait_in_order(token)
+        put_in_order(self.queue, token)
         return False
 
     def request(self, token: Token, now: float) -> None:
@@ -339,18 +341,6 @@ class SimulatedLock(QueueStatistics):
         self.grants += 1
         self.waited += wait
         self.squares += wait * wait
-
-    def spin_in_order(self, token: Token) -> None:
-        """Let a token wait for the next release; the waiting tokens are woken in the order of their keys."""
-        place = len(self.spinning)
-        while place and self.spinning[place - 1].key > token.key:
-            place -= 1
-        self.spinning.insert(place, token)
-
-    def wait_for_unit(self, token: Token, now: float) -> None:
-        """Let a token wait for a unit of a counter."""
-        self.request(token, now)
-        self.queue.append(token)
 
     def first_waiting(self, now: float) -> Token:
         """Take the token that has waited longest for a unit of a counter."""
