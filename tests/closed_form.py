@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 
-from slipstick.method.methods import solve as solve_by_default
+import slipstick
+from slipstick.answer import Answer
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
 from slipstick.vocabulary import CLOSED_FORM
 
-solve = partial(solve_by_default, method=CLOSED_FORM)
+
+def solve(model: Model | QueueingNetwork, values: Mapping[str, float] | None = None) -> Answer:
+    """Answer at one point."""
+    return slipstick.solve(model, values, method=CLOSED_FORM)

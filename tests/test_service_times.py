@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slipstick import solve
 from slipstick.errors import ModelError
-from slipstick.method.methods import solve
 from slipstick.model.network import network, open_class, station
 from slipstick.service_times import MOST_PHASES, coxian, erlang, exponential, hyperexponential, phase_type
 from slipstick.sim.plan.distributions import Stream, service_time

@@ -298,17 +298,12 @@ def _solve_object(
 ) -> Answer | Sweep:
     """Answer for a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of
-    from slipstick.method.methods import solve as solve_model
-    from slipstick.model.network import QueueingNetwork
-    from slipstick.model.system import Model
 
     known = _parameters(model)
     form = form_of(model, known, method, simulation)
     fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
     varied = {path: _numbers(path, value, known) for path, value in given.items() if path not in fixed}
     if not varied and not isinstance(given, Axes):
-        if isinstance(model, Model | QueueingNetwork):
-            return solve_model(model, fixed, method, simulation)
         answer = form.points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from slipstick import barrier, choose, closed_model, delay, fork, hold, open_model, phased_model, repeat, service, solve
-from slipstick.method.bounds import bounds
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import closed_class, network, station
 from slipstick.model.system import Model, Station
+from tests.bounds import bounds
 from tests.strategies import models
 
 EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)

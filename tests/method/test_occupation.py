@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import AGAINST_ONE
-from slipstick.method.methods import solve
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import (

@@ -22,9 +22,9 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.bounds import bounds
 from slipstick.model.system import ClosedPopulation, Resource
 from slipstick.sim.compiled.kernel import AVAILABLE
+from tests.bounds import bounds
 
 EXACT = Simulation(seed=1, precision=0.01, kernel="compiled" if AVAILABLE else "plain")
 

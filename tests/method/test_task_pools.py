@@ -18,11 +18,11 @@ from slipstick import Loop, Model, Simulation, TaskPool, Trees, ask, delay, dump
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method.bounds import bounds
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
+from tests.bounds import bounds
 from tests.sim.test_same import check_same
 
 PLAIN = Simulation(kernel="plain")

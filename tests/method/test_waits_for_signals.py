@@ -31,12 +31,12 @@ from slipstick import (
     wait,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.method.bounds import bounds
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import Activity
 from slipstick.model.system import Resource
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.vocabulary import READER_WRITER_ORDERS
+from tests.bounds import bounds
 from tests.sim.test_same import check_same
 
 EXACT = Simulation(seed=1, precision=0.01, kernel="compiled" if AVAILABLE else "plain")

@@ -10,11 +10,11 @@ from slipstick.api import dump, load
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
-from slipstick.method.bounds import bounds
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import GroupedPopulation, Model, Station, closed_model, grouped_model, scaled
 from slipstick.report.equations import explain_text
+from tests.bounds import bounds
 from tests.closed_form import solve
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)

@@ -10,10 +10,10 @@ from slipstick.api import dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.system import Lock, Model, Station, closed_model, scaled
 from slipstick.vocabulary import LOCKS
+from tests.bounds import bounds
 from tests.closed_form import solve
 
 ACCESS = Parameter("access", TIME, 2.0)

@@ -7,9 +7,9 @@ import pytest
 from slipstick import Simulation, dump, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
-from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, relabelled, serial, service
 from slipstick.model.system import Model, scaled, superstep_model
+from tests.bounds import bounds
 
 
 def program() -> Model:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.methods import solve
 from slipstick.model.activity import delay, fork, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
 from slipstick.model.system import Station, closed_model, grouped_model

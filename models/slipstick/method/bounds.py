@@ -1,22 +1,34 @@
-"""Bounds that enclose every method's answer: work and span, and the saturation of each resource."""
+"""What holds for every method: bounds of work and span, and models that have no steady state.
+
+A stream that asks a resource for more than it can do has none, and neither have processors that take locks in a cycle.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from slipstick.answer import Answer
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.closed_form.times import demand, held_time, pool_work, time
-from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
-from slipstick.model.system import Model, PhasedPopulation, Resource, Station, TaskPool, is_processor
+from slipstick.model.lock_order import lock_cycle
+from slipstick.model.system import (
+    HeldResource,
+    Model,
+    OpenPopulation,
+    Permits,
+    PhasedPopulation,
+    Resource,
+    Station,
+    TaskPool,
+    is_processor,
+)
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 PROCESSORS, SPAN = "processors", "span"
@@ -29,8 +41,8 @@ NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 wit
 OPEN_ONLY = "of an open stream only the least time is known"
 
 
-def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
-    """Enclose time and throughput of a model.
+class CompiledBounds(CompiledModel):
+    """Bounds that enclose time and throughput of a model, compiled for many points.
 
     For N processors that repeat a cycle of span T_0 and ask D_r seconds of resource r with c_r servers::
 
@@ -43,27 +55,9 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     Parameters
     ----------
     model : the system
-    values : parameters that differ from the model's own, in base units
 
     Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM 21(2), 1974
     (work and span).
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed_model
-    >>> answer = bounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
-    >>> answer.values["time"].low, answer.values["time"].high
-    (20.0, 29.0)
-    """
-    compiled = CompiledBounds(model)
-    return compiled.points(only(values or {}, compiled.parameters)).answer(0)
-
-
-class CompiledBounds(CompiledModel):
-    """The bounds of a model compiled for many points.
-
-    Parameters
-    ----------
-    model : the system
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -90,7 +84,7 @@ class CompiledBounds(CompiledModel):
 
     def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
         """Evaluate the population, the lower bounds on the time by what causes them, and the upper bound [points]."""
-        size, *found = self._tape.run(values)
+        size, *found = self._tape.run(only(values, self.parameters))
         count = max(map(len, (size, *found)))
         size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
         high = found.pop(0) if self._high is not None else None
@@ -204,3 +198,100 @@ def _plain(model: Model) -> bool:
             if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and used.count(node.resource) > 1:
                 return False
     return True
+
+
+class Saturation:
+    """The loads of the resources of an open model, compiled together; of other models there are none.
+
+    A station is busy for the service that is asked of it. A lock or a number of permits is held for what is done while it is
+    held, waits at other resources left out, so a model that is not saturated here may be saturated all the same.
+
+    Parameters
+    ----------
+    model : the system
+
+    >>> from slipstick.model.activity import delay, hold
+    >>> from slipstick.model.system import open_model
+    >>> Saturation(open_model(hold("door", delay(0.2, name="a")), 6.0)).reasons({})[0][:47]
+    'lock door is saturated: 6/s arrive, fewer than '
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._work: dict[str, Expr] = {}
+        if isinstance(model.population, OpenPopulation):
+            cycle = model.population.cycle
+            for name, each in model.resources.items():
+                if isinstance(each, Station):
+                    self._work[name] = demand(cycle, name, model)
+                elif isinstance(each, HeldResource):
+                    self._work[name] = held_time(cycle, name, model)
+            self._tape = Tape([model.population.rate, *self._work.values()])
+
+    def reasons(self, values: Values) -> dict[int, str]:
+        """Say at which of several aligned points, by number, which resource is saturated; the first of several."""
+        if not self._work:
+            return {}
+        columns = self._tape.run(only(values, self._tape.parameters))
+        rate, *work = (np.broadcast_to(each, (_points(values),)) for each in columns)
+        found: dict[int, str] = {}
+        for name, each in zip(self._work, work, strict=True):
+            loads = rate * each / self._model.resources[name].capacity
+            for index in np.flatnonzero(loads >= 1):
+                found.setdefault(int(index), saturated_text(self._model, name, float(rate[index]), float(loads[index])))
+        return found
+
+
+def without(column: Array, points: Collection[int]) -> Array:
+    """Take some points out of a column."""
+    if not points:
+        return column
+    taken = np.isin(np.arange(len(column)), list(points))
+    return np.where(taken, np.nan, column)
+
+
+def saturated_text(model: Model, name: str, rate: float, load: float) -> str:
+    """Word the saturation of one resource.
+
+    Parameters
+    ----------
+    model, name : the resource
+    rate : of the arrivals [1/s]
+    load : time for which it is asked, over the time that there is [1]
+    """
+    resource = model.resources[name]
+    kind = "station" if isinstance(resource, Station) else "permits" if isinstance(resource, Permits) else "lock"
+    return (
+        f"{kind} {name} is saturated: {rate:g}/s arrive, fewer than {rate / load:.4g}/s can be served (load {load:.3g}, the "
+        "limit is 1); lower the arrivals, or shorten what is asked of it"
+    )
+
+
+class Deadlocks:
+    """The processors that can wait for each other without end at locks taken in a cycle; see `lock_cycle`.
+
+    Parameters
+    ----------
+    model : the system
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._cycle, self._population = lock_cycle(model), model.population
+        self._tape = Tape(list(self._population.counts))
+
+    def reasons(self, values: Values) -> dict[int, tuple[str]]:
+        """Say at which of several aligned points, by number, there are processors enough for a deadlock."""
+        return self.among(self._tape.run(only(values, self._tape.parameters)), _points(values)) if self._cycle else {}
+
+    def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
+        """Say the same for populations of some sizes, in the order of `counts`: each a phase, a group, or all [points]."""
+        if self._cycle is None:
+            return {}
+        present = np.full(points, np.inf if self._population.open else 0.0)
+        for each in sizes:
+            present = np.maximum(present, each.real) if self._population.finite else present + each.real
+        return {int(index): (str(self._cycle),) for index in np.flatnonzero(present >= self._cycle.processors)}
+
+
+def _points(values: Values) -> int:
+    return max([1, *(np.size(each) for each in values.values())])

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer
-from slipstick.errors import NoAnswerError, UnknownNameError
-from slipstick.expression.kernels import Array
+from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel, Solution, Values, joined, only
-from slipstick.method.bounds import CompiledBounds, bounds
+from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form.form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model, need_model
+from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, LAW, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
@@ -258,49 +257,6 @@ def answered(
         # The takeover points are searched one by one, and a longer list of them is not read.
         answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
     return (answer,)
-
-
-def solve(
-    model: Model | QueueingNetwork,
-    values: Mapping[str, Array | float] | None = None,
-    method: str | None = None,
-    simulation: Simulation | None = None,
-    shares: bool = True,
-) -> Answer:
-    """Answer for a model at one point.
-
-    Parameters
-    ----------
-    model : an activity with its population, or a queueing network
-    values : parameters that differ from the model's own, in base units
-    method : by name; by default the closed form where it is exact, else see `default_method`
-    simulation : settings of a simulation: seed, precision, budget
-    shares : compute shares and gradient too, which cost some methods one more solution
-
-    Raises
-    ------
-    ModelError : a name is unknown or a value missing
-    NoAnswerError : there is no answer, because a time overflows or a station is saturated
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed_model
-    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=1))
-    >>> answer["time"], answer["efficiency"], answer["speedup"]
-    (12.0, 0.75, 0.75)
-    >>> answer.share["time"]
-    {'work': 0.75, 'bus': 0.25}
-    >>> busy = closed_model(delay(9.0, name="work", scv=1) >> service("bus", 3.0, scv=1), processors=4)
-    >>> solve(busy, method="simulation").values["time"].low > 13.0
-    True
-    """
-    if not isinstance(model, QueueingNetwork):
-        need_model(model, "solve")
-    if method == BOUNDS and isinstance(model, Model):
-        return bounds(model, {name: float(each) for name, each in (values or {}).items()})
-    answer = form_of(model, {}, method, simulation).points(values or {}).answer(0, shares=shares)
-    if answer.failed:
-        raise NoAnswerError(answer.failed)
-    return answer
 
 
 def _known_method(model: Subject, name: str | None) -> str:

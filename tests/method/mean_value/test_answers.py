@@ -8,13 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.form import promised
-from slipstick.method.methods import answered, solve
+from slipstick.method.methods import answered
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -152,7 +153,7 @@ def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
     assert [swept.answer(index).failed for index in range(4)] == [None, f"{words} 2.5", f"{words} 20000", f"{words} 0"]
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True, True, True]
     with pytest.raises(NoAnswerError, match=r"must be a whole number from 1 to 10000, got 2\.5"):
-        solve(form.model, {"population.processors": 2.5}, "mean-value")
+        solve(form.model, {"population.processors": 2.5}, method="mean-value")
 
 
 def test_numbers_out_of_range_are_refused_by_name() -> None:

@@ -10,7 +10,6 @@ from hypothesis import assume, example, given
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import parameters
-from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import (
     Choice,
@@ -26,6 +25,7 @@ from slipstick.model.activity import (
     steps,
 )
 from slipstick.model.system import Model, OpenPopulation, Station, closed_model, phased_model
+from tests.bounds import bounds
 from tests.strategies import models, quick
 
 BUSY = (0.003, 0.03, 0.3)

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Number, Parameter
 from slipstick.method.agreement import agreement
-from slipstick.method.bounds import bounds
-from slipstick.method.methods import solve
 from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import (
@@ -37,6 +36,7 @@ from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
+from tests.bounds import bounds
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
 
 SETTINGS = Simulation(seed=1)
@@ -421,7 +421,7 @@ def test_times_of_any_size_are_simulated_rightly_or_refused_by_name(scv: float) 
 
     def answer(scale: float) -> Answer:
         cycle = delay(3 * scale, name="work", scv=scv) >> service("bus", scale, scv=scv)
-        return solve(closed_model(cycle, 3), None, "simulation", Simulation(cycles=2000))
+        return solve(closed_model(cycle, 3), method="simulation", simulation=Simulation(cycles=2000))
 
     one = answer(1.0)["time"]
     for scale in (3e-140, 1e-20, 1e20, 3e139):

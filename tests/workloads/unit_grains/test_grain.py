@@ -12,11 +12,11 @@ from slipstick.api import load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.method.bounds import bounds
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.program import PROGRAMS
 from slipstick_workloads.shared_memory import barrier_cost
+from tests.bounds import bounds
 from tests.closed_form import solve
 from tests.specs import shared_machine
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slipstick.method.methods import solve
+from slipstick import solve
 from slipstick.program import PROGRAMS
 from tests.specs import shared_machine
 

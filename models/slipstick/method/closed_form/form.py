@@ -33,11 +33,11 @@ from slipstick.method.answers import (
     at,
     only,
 )
+from slipstick.method.bounds import Deadlocks, Saturation, without
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.times import demand, time
 from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.method.occupation import ParallelWork
-from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity, Pipeline, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM

@@ -1,6 +1,6 @@
 """Mean values of an activity, contention included.
 
-`visits` numbers the places where a resource is used; `arrivals` says what a processor that arrives there waits for;
+`visits` numbers the places where a resource is used, and says what a processor that arrives there waits for;
 `traversal` adds up the time of the activity with those waits, cut by barriers where there are any; `closed` adds one
 processor after the other. `closed`, `open` and `programs` answer for the kinds of population, and `form` makes a solution
 of that.

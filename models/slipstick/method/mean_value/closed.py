@@ -5,7 +5,7 @@ An arriving processor of group r finds the mean numbers of the population with o
 follow from those numbers, the time T_r of a cycle from the waits and the activity, and the mean numbers at each visit
 from Little's law, n_r R / T_r. All populations up to the one asked for are gone through, prod (N_r + 1) of them, N for a
 single group; nothing is iterated, so nothing can fail to converge, and the whole curve over N comes from one recursion.
-Exact in product form, else approximate as `arrivals` says.
+Exact in product form, else approximate as `visits` says.
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 """
@@ -22,18 +22,21 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.answers import COMPLEX_STEP
-from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes, chance_all_busy
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.spin_locks import SpinLoad, SpinLock
 from slipstick.method.mean_value.traversal import Traversal, VisitTimes, cycle_time
 from slipstick.method.mean_value.visits import (
     OTHER_PROCESSORS,
     PROCESSORS,
+    ArrivalState,
+    ArrivalWaits,
     Numbers,
+    PairTimes,
     Queue,
     VisitedHold,
     VisitedStep,
     VisitTree,
+    chance_all_busy,
     mean_service,
     queues_of,
     visit_trees,

@@ -22,13 +22,13 @@ from slipstick.method.answers import (
     activity_solution,
     value_at,
 )
+from slipstick.method.bounds import Deadlocks
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import MeanValueTable, Recursion, has_product_form, solve_closed
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
 from slipstick.method.occupation import ParallelWork
-from slipstick.method.saturation import Deadlocks
 from slipstick.model.activity import (
     Activity,
     Ask,

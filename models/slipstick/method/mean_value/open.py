@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value.arrivals import ArrivalState
+from slipstick.method.bounds import saturated_text
 from slipstick.method.mean_value.closed import (
     CycleState,
     MeanNumbers,
@@ -21,8 +21,7 @@ from slipstick.method.mean_value.closed import (
 )
 from slipstick.method.mean_value.maxima import Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.traversal import Traversal
-from slipstick.method.mean_value.visits import PROCESSORS, Numbers, Queue, competing_fraction
-from slipstick.method.saturation import saturated_text
+from slipstick.method.mean_value.visits import PROCESSORS, ArrivalState, Numbers, Queue, competing_fraction
 from slipstick.model.activity import BarrierWait, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
-from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.method.mean_value.maxima import Array, RandomTime, added, largest, nonzero, smallest
-from slipstick.method.mean_value.visits import LockAccess, Numbers, Queue, Visit
+from slipstick.method.mean_value.visits import ArrivalState, LockAccess, Numbers, Queue, Visit
 from slipstick.model.system import Lock, Model
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}

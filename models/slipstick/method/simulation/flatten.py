@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
+from slipstick.method.bounds import Saturation
 from slipstick.method.names import BARRIER, MONITOR
-from slipstick.method.saturation import Saturation
 from slipstick.model.activity import (
     Activity,
     Ask,

@@ -1,0 +1,14 @@
+"""The bounds of an activity at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slipstick.answer import Answer
+from slipstick.method.bounds import CompiledBounds
+from slipstick.model.system import Model
+
+
+def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
+    """Enclose time and throughput."""
+    return CompiledBounds(model).points(values or {}).answer(0)
