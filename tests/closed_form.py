@@ -8,9 +8,15 @@ import slipstick
 from slipstick.answer import Answer
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
+from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import CLOSED_FORM
 
 
-def solve(model: Model | QueueingNetwork, values: Mapping[str, float] | None = None) -> Answer:
-    """Answer at one point."""
-    return slipstick.solve(model, values, method=CLOSED_FORM)
+def solve(
+    model: Model | QueueingNetwork,
+    values: Mapping[str, float] | None = None,
+    method: str = CLOSED_FORM,
+    simulation: Simulation | None = None,
+) -> Answer:
+    """Answer at one point, in closed form unless another method is named."""
+    return slipstick.solve(model, values, method=method, simulation=simulation)

@@ -55,7 +55,7 @@ from slipstick.method.mean_value.visits import (
     visit_ratios,
     visits_in,
 )
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Pipeline, Repeat, Step, Then
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
 from slipstick.model.system import Barrier, Model, Station, is_processor
 from slipstick.vocabulary import DISCIPLINES, SHARED
 
@@ -316,18 +316,15 @@ def _pipeline_time(made: Traversal, pipeline: Pipeline) -> RandomTime:
     of benchmarks/mean_value.py adds contention.
     """
     items = made.numbers[pipeline.items]
-    stages = [[made.time(body) for body in stage.bodies] for stage in pipeline.stages]
+    stages = [_StageTimes(made, stage) for stage in pipeline.stages]
     most = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
-    places = [_stage_places(made, pipeline, index) for index in range(len(stages))]
-    follow = _ItemTimes(stages, places, _wait_factors(made, pipeline), items if _shares(made, pipeline) else None)
+    follow = _ItemTimes(stages, items)
     ends = [follow.item(number) for number in range(most)]
-    for index, waited in enumerate(follow.waited if made.fixed is None else ()):
-        visit = _visit_of(pipeline, index)
-        if visit is not None and pipeline.stages[index].kind == "parallel":
-            made.found.item_waits[visit.index] = waited / most
-    constant = all(body.kind == "constant" for bodies in stages for body in bodies)
+    constant = all(body.kind == "constant" for stage in stages for body in stage.times)
     mean, variance = (_interpolated([end[part] for end in ends], items) for part in (0, 1))
     if made.fixed is None:
+        waits = {stage.visit.index: stage.waited / most for stage in stages if stage.visit and stage.parallel}
+        made.found.item_waits.update(waits)
         # At the start of a program the processors, in the order in which they arrive, stand along the first axis.
         made.found.spans.setdefault(pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean)
     return RandomTime(mean, variance, "constant" if constant else "general")
@@ -345,104 +342,79 @@ def _interpolated(ends: list[Array], items: Array) -> Array:
     return result
 
 
+class _StageTimes:
+    """A stage of a pipeline: times of its bodies, one for all items or one for each, and the items that it takes at once."""
+
+    def __init__(self, made: Traversal, stage: Stage) -> None:
+        self.times = [made.time(body) for body in stage.bodies]
+        self.parallel, body = stage.kind == "parallel", stage.bodies[0]
+        self.visit = body.visit if isinstance(body, VisitedStep) else None
+        station = made.model.resources.get(self.visit.queue) if self.visit else None
+        places = station.servers if isinstance(station, Station) else None
+        self.places = places if self.parallel else 1
+        """Items at once; None for any number."""
+        self.shared = self.parallel and self.visit is not None and made.shares_servers(self.visit)
+        booked = made.fixed is not None and self.parallel and self.visit is not None
+        self.factor = made.factor(self.visit.label) if booked and self.visit else None
+        """On waits for a place, where they are booked to a station."""
+        self.occupied: list[int] = []
+        self.waited: Array = np.zeros(1)
+
+
 class _ItemTimes:
     """Follows items through the stages of a pipeline.
 
     Parameters
     ----------
-    stages : time at each stage, of one body for all items or one for each
-    places : items that each stage takes at once; None for any number
-    wait_factors : by stage, the factor on waits for a place, where an account is read off
-    together : number of items that share the servers of the first stage, if they do
+    stages : of the pipeline
+    items : how many there are
     """
 
-    def __init__(
-        self,
-        stages: list[list[RandomTime]],
-        places: list[int | None],
-        wait_factors: dict[int, Array],
-        together: Array | None,
-    ) -> None:
-        self._stages, self._places, self._wait_factors, self._together = stages, places, wait_factors, together
-        self.waited: list[Array] = [np.zeros(1) for _ in stages]
+    def __init__(self, stages: Sequence[_StageTimes], items: Array) -> None:
+        self._stages, self._items = stages, items
         self._times = JointlyNormalTimes()
-        self._occupied: list[list[int]] = [[] for _ in stages]
         self._last: int | None = None
 
     def item(self, number: int) -> tuple[Array, Array]:
         """Give mean and variance of the time when this item and all before it are done."""
         times = self._times
         end: int | None = None
-        for index, bodies in enumerate(self._stages):
-            arrived, occupied = end, self._occupied[index]
-            begin = arrived
-            if self._places[index] is not None and len(occupied) == self._places[index]:
-                free = occupied.pop(0)
-                begin = self._begin(index, arrived, free if arrived is None else times.later(free, arrived))
-            body = bodies[number % len(bodies)]
-            end = times.after(begin, body if index else self._first_stage(number, body))
-            if self._places[index] is not None:
-                occupied.append(end)
+        for index, stage in enumerate(self._stages):
+            arrived = begin = end
+            if stage.places is not None and len(stage.occupied) == stage.places:
+                free = stage.occupied.pop(0)
+                begin = self._begin(stage, arrived, free if arrived is None else times.later(free, arrived))
+            body = stage.times[number % len(stage.times)]
+            end = times.after(begin, body if index or not stage.shared else self._shared_service(number, body))
+            if stage.places is not None:
+                stage.occupied.append(end)
         assert end is not None
-        self._last = end if self._last is None or self._places[-1] == 1 else times.later(self._last, end)
-        times.keep({self._last, *(each for occupied in self._occupied for each in occupied)})
+        self._last = end if self._last is None or stage.places == 1 else times.later(self._last, end)
+        times.keep({self._last, *(each for stage in self._stages for each in stage.occupied)})
         return times.mean[self._last], times.covariance[self._last, self._last]
 
-    def _begin(self, index: int, arrived: int | None, begin: int) -> int:
+    def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
         """Add up the wait for a place; an account books it as a wait, not to the steps that are waited for."""
         arrival = np.zeros(1) if arrived is None else self._times.mean[arrived]
         waited = self._times.mean[begin] - arrival
-        self.waited[index] = self.waited[index] + waited
-        factor = self._wait_factors.get(index)
-        return begin if factor is None else self._times.with_mean(begin, arrival + waited.real * factor)
+        stage.waited = stage.waited + waited
+        return begin if stage.factor is None else self._times.with_mean(begin, arrival + waited.real * stage.factor)
 
-    def _first_stage(self, number: int, body: RandomTime) -> RandomTime:
+    def _shared_service(self, number: int, body: RandomTime) -> RandomTime:
         """Give an item's time at a first stage whose servers all items share from the start.
 
         Derived here: shared by n items at c servers, constant services all end together, after n / c services;
         exponential ones end one by one as at a queue. In between, the part 1 - scv of each service ends last.
         """
-        places = self._places[0]
-        if self._together is None or places is None:
-            return body
+        first, items = self._stages[0], self._items
+        assert first.places is not None
         scv = np.where(body.scv.real < 1, body.scv, 1)
-        if number >= places:
+        if number >= first.places:
             return RandomTime(scv * body.mean, scv * body.variance)
-        more = (1 - scv) * body.mean * np.where(self._together.real > places, self._together - places, 0) / places
-        if 0 in self._wait_factors:
-            more = more.real * self._wait_factors[0]
+        more = (1 - scv) * body.mean * np.where(items.real > first.places, items - first.places, 0) / first.places
+        if first.factor is not None:
+            more = more.real * first.factor
         return RandomTime(body.mean + more, body.variance)
-
-
-def _visit_of(pipeline: Pipeline, index: int) -> Visit | None:
-    """Give the visit of a stage that is a single step."""
-    (body, *_) = pipeline.stages[index].bodies
-    return body.visit if isinstance(body, VisitedStep) else None
-
-
-def _wait_factors(made: Traversal, pipeline: Pipeline) -> dict[int, Array]:
-    """Give the factor on items' waits for a station, where they are booked as such, by stage."""
-    found = {}
-    for index, stage in enumerate(pipeline.stages):
-        visit = _visit_of(pipeline, index)
-        if made.fixed is not None and stage.kind == "parallel" and visit is not None:
-            found[index] = made.factor(visit.label)
-    return found
-
-
-def _shares(made: Traversal, pipeline: Pipeline) -> bool:
-    """Say whether all items share the servers of a station from the start."""
-    visit = _visit_of(pipeline, 0)
-    return pipeline.stages[0].kind != "serial" and visit is not None and made.shares_servers(visit)
-
-
-def _stage_places(made: Traversal, pipeline: Pipeline, index: int) -> int | None:
-    """Count the items that a stage takes at once; None for any number."""
-    if pipeline.stages[index].kind == "serial":
-        return 1
-    visit = _visit_of(pipeline, index)
-    resource = None if visit is None else made.model.resources.get(visit.queue)
-    return resource.servers if isinstance(resource, Station) else None
 
 
 MOST_FOLLOWED = 256
@@ -451,101 +423,68 @@ MOST_FOLLOWED = 256
 
 def cycle_time(made: Traversal, root: Activity) -> RandomTime:
     """Give the time of a whole cycle; what comes after the last barrier is done with what comes before the first."""
-    return _Sections(made).cycle(root)
+    sections, rest = _cut(root, made.numbers)
+    if not sections:
+        return sum_of([made.time(node) for node in rest])
+    (first, barrier, _), *others = sections
+    found = []
+    for number, (nodes, wait, count) in enumerate([*others, ((*rest, *first), barrier, None)]):
+        time = _section(made, nodes, wait, number)
+        found.append(time if count is None else repeated(count, time))
+    return sum_of(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _CutPath:
-    """A part of a cycle cut by barriers.
-
-    Parameters
-    ----------
-    before : what comes before the first barrier
-    sections : times of the sections between barriers
-    after : what comes after the last barrier; None if there is no barrier
-    barrier : the first barrier
-    """
-
-    before: tuple[Activity, ...]
-    sections: tuple[RandomTime, ...] = ()
-    after: tuple[Activity, ...] | None = None
-    barrier: BarrierWait | None = None
+_CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
+"""What is done before a barrier, the barrier, and how often; None: once."""
 
 
-class _Sections:
-    """Evaluates a tree from barrier to barrier."""
+def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Activity, ...]]:
+    """Cut a part of a cycle at its barriers; also give what comes after the last."""
+    sections, rest = list[_CutSection](), tuple[Activity, ...]()
+    match node:
+        case BarrierWait():
+            return [((), node, None)], ()
+        case Then(parts):
+            for part in parts:
+                inner, after = _cut(part, numbers)
+                if inner:
+                    (nodes, wait, count), *others = inner
+                    sections += [((*rest, *nodes), wait, count), *others]
+                rest = after if inner else (*rest, *after)
+            return sections, rest
+        case Repeat(count, body):
+            sections, rest = _cut(body, numbers)
+            if sections:
+                (nodes, wait, _), *others = sections
+                times = numbers[count]
+                more = np.where(times.real > 1, times - 1, 0 * times)
+                inside = [(each, barrier, times if n is None else times * n) for each, barrier, n in others]
+                return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
+    return [], (node,)
 
-    def __init__(self, made: Traversal) -> None:
-        self.made = made
-        self._number = 0
 
-    def cycle(self, root: Activity) -> RandomTime:
-        path = self._cut(root)
-        if path.after is None:
-            return self._own_time(path.before)
-        assert path.barrier is not None
-        around = self._section((*path.after, *path.before), path.barrier)
-        return sum_of([*path.sections, around])
+def _section(made: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int) -> RandomTime:
+    """Give the time of a section that ends at a barrier: the mean time of the last arrival, and the barrier's cost."""
+    label, own = f"barrier:{wait.name}", sum_of([made.time(node) for node in nodes])
+    barrier = made.model.resources[wait.name]
+    assert isinstance(barrier, Barrier)
+    cost = made.numbers[barrier.cost] * made.factor(label)
+    if made.fixed is not None:
+        waited = made.fixed.last_arrivals[number] - own.mean.real
+        return RandomTime(own.mean + waited * made.factor(label) + cost, own.variance)
+    last = _last_arrival(made, nodes, own, wait)
+    made.found.last_arrivals[number] = last.mean
+    return RandomTime(last.mean + cost, last.variance, own.kind)
 
-    def _own_time(self, nodes: tuple[Activity, ...]) -> RandomTime:
-        return sum_of([self.made.time(node) for node in nodes])
 
-    def _cut(self, node: Activity) -> _CutPath:
-        match node:
-            case BarrierWait():
-                return _CutPath((), (), (), node)
-            case Then(parts):
-                made = _CutPath(())
-                for part in parts:
-                    made = self._joined(made, self._cut(part))
-                return made
-            case Repeat(count, body):
-                inner = self._cut(body)
-                return _CutPath((node,)) if inner.after is None else self._repeated(self.made.numbers[count], inner)
-        return _CutPath((node,))
-
-    def _repeated(self, count: Array, inner: _CutPath) -> _CutPath:
-        assert inner.after is not None
-        assert inner.barrier is not None
-        more = np.where(count.real > 1, count - 1, 0 * count)
-        between = repeated(more, self._section((*inner.after, *inner.before), inner.barrier))
-        sections = (between, *(repeated(count, each) for each in inner.sections))
-        return _CutPath(inner.before, sections, inner.after, inner.barrier)
-
-    def _joined(self, a: _CutPath, b: _CutPath) -> _CutPath:
-        if a.after is None:
-            return _CutPath((*a.before, *b.before), b.sections, b.after, b.barrier)
-        if b.after is None:
-            return _CutPath(a.before, a.sections, (*a.after, *b.before), a.barrier)
-        assert b.barrier is not None
-        section = self._section((*a.after, *b.before), b.barrier)
-        return _CutPath(a.before, (*a.sections, section, *b.sections), b.after, a.barrier)
-
-    def _section(self, nodes: tuple[Activity, ...], wait: BarrierWait) -> RandomTime:
-        """Give the time of a section that ends at a barrier: the mean time of the last arrival, and the barrier's cost."""
-        number, made = self._number, self.made
-        self._number += 1
-        label = f"barrier:{wait.name}"
-        barrier = made.model.resources[wait.name]
-        assert isinstance(barrier, Barrier)
-        cost = made.numbers[barrier.cost] * made.factor(label)
-        own = self._own_time(nodes)
-        if made.fixed is not None:
-            waited = made.fixed.last_arrivals[number] - own.mean.real
-            return RandomTime(own.mean + waited * made.factor(label) + cost, own.variance)
-        last = self._last_arrival(nodes, own, wait)
-        made.found.last_arrivals[number] = last.mean
-        return RandomTime(last.mean + cost, last.variance, own.kind)
-
-    def _last_arrival(self, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait) -> RandomTime:
-        processors = self.made.processors
-        if wait.parties is not None and wait.parties < processors:
-            # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the i-th waits for
-            # p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
-            part = (wait.parties - 1) / (2 * processors)
-            return RandomTime(own.mean / (1 - part), own.variance)
-        last = synchronized_start(self.made, nodes, processors)
-        return last or maximum_of_identical(own, np.full(1, float(processors)))
+def _last_arrival(made: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait) -> RandomTime:
+    if wait.parties is not None and wait.parties < made.processors:
+        # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the i-th waits for
+        # p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
+        part = (wait.parties - 1) / (2 * made.processors)
+        return RandomTime(own.mean / (1 - part), own.variance)
+    last = synchronized_start(made, nodes, made.processors)
+    return last or maximum_of_identical(own, np.full(1, float(made.processors)))
 
 
 def synchronized_start(made: Traversal, nodes: Sequence[Activity], processors: int) -> RandomTime | None:
