@@ -21,7 +21,7 @@ population itself), here with one customer a class. Checked by simulation of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -218,43 +218,28 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
     assert isinstance(population, SuperstepPopulation)
     reader = _LineReader(model, numbers)
     parts = [_SuperstepSolver(reader, each).solve(account) for each in population.supersteps]
-    time = added(each.time for each in parts)
+    time = added(part["time", ""] for part in parts)
     size = np.full(len(next(iter(numbers.values()))), float(population.processors))
     table = MeanValueTable(size.astype(time.dtype), {})
     table.time[:] = time
-    for label in dict.fromkeys(label for each in parts for label in each.steps):
-        table.booked[label] = 0 * size + added(each.steps[label] for each in parts if label in each.steps)
+    for key in dict.fromkeys(key for part in parts for key in part if key[0] == "step"):
+        table.booked[key[1]] = 0 * size + added(part[key] for part in parts if key in part)
     return table
 
 
-@dataclass(slots=True)
-class _LineTotals:
-    """An activity without waits.
+_LineTotals = dict[tuple[str, str], Array]
+"""An activity without waits, by kind and name: its time as in closed form and what of that each step takes; by queue, the
+visits whose wait makes it longer, all visits, and the sums of their service times and of the mean squares [s, s, 1, 1, s, s^2]."""
 
-    Parameters
-    ----------
-    time : of it, as in closed form [s]
-    steps : of that, by step [s]
-    waited : by queue, visits whose wait makes it longer [1]
-    visits : by queue, all visits [1]
-    service, square : by queue, sum of their service times and of the mean squares [s, s^2]
-    """
+_ON_PATH = ("time", "step", "waited")
+"""What is counted as often as the time contains it; all else as often as it is done."""
 
-    time: Array
-    steps: dict[str, Array] = field(default_factory=dict)
-    waited: dict[str, Array] = field(default_factory=dict)
-    visits: dict[str, Array] = field(default_factory=dict)
-    service: dict[str, Array] = field(default_factory=dict)
-    square: dict[str, Array] = field(default_factory=dict)
 
-    def add(self, on_path: Array, in_all: Array, part: _LineTotals) -> None:
-        """Add a part that the time contains `on_path` times and that is done `in_all` times."""
-        self.time = self.time + on_path * part.time
-        counts = {"steps": on_path, "waited": on_path, "visits": in_all, "service": in_all, "square": in_all}
-        for column, count in counts.items():
-            mine = getattr(self, column)
-            for name, each in getattr(part, column).items():
-                mine[name] = mine[name] + count * each if name in mine else count * each
+def _add(totals: _LineTotals, part: _LineTotals, on_path: Array, in_all: Array) -> None:
+    """Add a part that the time contains `on_path` times and that is done `in_all` times."""
+    for key, each in part.items():
+        more = (on_path if key[0] in _ON_PATH else in_all) * each
+        totals[key] = totals[key] + more if key in totals else more
 
 
 class _LineReader:
@@ -274,36 +259,31 @@ class _LineReader:
         return self._known[id(activity)]
 
     def _totals(self, activity: Activity) -> _LineTotals:
-        one, made = np.ones(1), _LineTotals(np.zeros(1))
-        parts: list[tuple[Array, Activity]]
+        one, made = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
         match activity:
-            case Step():
-                return self._step(activity)
+            case Step(name, duration, queue):
+                time = self.numbers[duration]
+                made |= {("time", ""): time, ("step", name): time}
+                if queue is not None:
+                    queue = (OWN if queue == "own" else AWAY) if is_processor(queue) else queue
+                    made |= {("waited", queue): one, ("visits", queue): one, ("service", queue): time}
+                    made["square", queue] = time**2 * (1 + activity.scv)
+                return made
             case Pipeline():
                 return self._pipeline(activity)
-            case Then(done):
-                parts = [(one, part) for part in done]
+            case Then(parts):
+                done = [(one, part) for part in parts]
             case Repeat(count, body):
-                parts = [(self.numbers[count], body)]
+                done = [(self.numbers[count], body)]
             case Choice(options):
-                parts = [(self.numbers[p], body) for p, body in options]
+                done = [(self.numbers[p], body) for p, body in options]
             case _:
                 kind = type(activity).__name__.lower()
                 raise NoAnswerError(
                     f"mean-value takes no {kind} within the supersteps of {self.model.name}; simulate it"
                 )
-        for number, part in parts:
-            made.add(number, number, self.totals(part))
-        return made
-
-    def _step(self, step: Step) -> _LineTotals:
-        time, one, queue = self.numbers[step.time], np.ones(1), step.resource
-        made = _LineTotals(time, {step.name: time})
-        if queue is not None:
-            if is_processor(queue):
-                queue = OWN if queue == "own" else AWAY
-            made.waited[queue] = made.visits[queue] = one
-            made.service[queue], made.square[queue] = time, time**2 * (1 + step.scv)
+        for number, part in done:
+            _add(made, self.totals(part), number, number)
         return made
 
     def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
@@ -311,17 +291,17 @@ class _LineReader:
         if not pipeline.identical:
             raise NoAnswerError(f"mean-value takes no pipeline of unlike items; {pipeline.name} has them, simulate it")
         items, one = self.numbers[pipeline.items], np.ones(1)
-        stages = [(stage.kind, self.totals(stage.bodies[0])) for stage in pipeline.stages]
-        serial = [each.time for kind, each in stages if kind == "serial"]
-        longest = largest(serial) if serial else np.zeros(1)
-        made, found = _LineTotals(np.zeros(1)), False
-        for kind, each in stages:
-            binds = kind == "serial" and not found and bool(np.all(each.time.real == longest.real))
+        stages = [(stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages]
+        times = [each["time", ""] for _, each in stages]
+        longest = largest([time for (serial, _), time in zip(stages, times, strict=True) if serial] or [np.zeros(1)])
+        made, found = _LineTotals({("time", ""): np.zeros(1)}), False
+        for (serial, each), time in zip(stages, times, strict=True):
+            binds = serial and not found and bool(np.all(time.real == longest.real))
             found = found or binds
-            made.add(items if binds else one, items, each)
-        if serial and not found:
+            _add(made, each, items if binds else one, items)
+        if any(serial for serial, _ in stages) and not found:
             # Different stages are the longest at different points: the time is right, its split by step is not.
-            made.time = added(each.time for _, each in stages) + (items - 1) * longest
+            made["time", ""] = added(times) + (items - 1) * longest
         return made
 
 
@@ -332,31 +312,31 @@ class _SuperstepSolver:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
         self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
-        self._queues = list(dict.fromkeys(queue for each in self._lines for queue in each.visits))
-        self._time = _rows([each.time for each in self._lines])
+        self._queues = list(dict.fromkeys(name for each in self._lines for kind, name in each if kind == "visits"))
+        self._time = self._rows("time", "")
         self._waited, self._visits, self._service, self._square = (
-            {name: _rows([column.get(name, np.zeros(1)) for column in columns]) for name in self._queues}
-            for columns in zip(
-                *((each.waited, each.visits, each.service, each.square) for each in self._lines), strict=True
-            )
+            {name: self._rows(kind, name) for name in self._queues}
+            for kind in ("waited", "visits", "service", "square")
         )
+
+    def _rows(self, kind: str, name: str) -> Array:
+        return np.stack(np.broadcast_arrays(*(each.get((kind, name), np.zeros(1)) for each in self._lines)))
 
     def solve(self, account: bool) -> _LineTotals:
         """Give the time of the superstep, and the account of the mean processor where one is asked for."""
         lines, waits = self._lines, self._waits()
         times = self._times(waits)
-        longest = largest(list(times))
-        made = _LineTotals(np.zeros(1))
+        longest, made = largest(list(times)), _LineTotals()
         if account:
             share = self._repeat / len(lines)
             for each in lines:
-                made.add(share, share, each)
-            made.add(self._repeat, self._repeat, self._barrier)
+                _add(made, each, share, share)
+            _add(made, self._barrier, self._repeat, self._repeat)
             for queue in self._queues:
                 name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
-                made.steps[name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
-            made.steps[IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
-        made.time = self._repeat * (longest + self._barrier.time)
+                made["step", name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
+            made["step", IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
+        made["time", ""] = self._repeat * (longest + self._barrier["time", ""])
         return made
 
     def _times(self, waits: Mapping[str, Array]) -> Array:
@@ -412,7 +392,3 @@ class _SuperstepSolver:
         each[np.diag_indices(len(each))] = 0
         waited: Array = each.sum(axis=1)
         return waited
-
-
-def _rows(columns: Sequence[Array]) -> Array:
-    return np.stack(np.broadcast_arrays(*columns))
