@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -72,11 +73,7 @@ class LockAccess:
     time: Expr
     count: int = 1
     releases: bool = False
-
-    @property
-    def scv(self) -> float:
-        """Squared coefficient of variation: an access takes constant time."""
-        return 0.0
+    scv: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,6 @@ class Visit:
     exclusive : those of them that one processor holds at a time
     step : the step that is served; None for a lock, whose service is what is done while it is held
     released : locks released immediately before
-    acquired : lock acquired immediately before
     label : that waiting at this visit is booked to
     """
 
@@ -101,7 +97,6 @@ class Visit:
     exclusive: frozenset[str]
     step: Step | LockAccess | None = None
     released: frozenset[str] = frozenset()
-    acquired: str = ""
     label: str = ""
 
     def can_meet(self, other: Visit) -> bool:
@@ -128,9 +123,6 @@ class VisitedHold(Activity):
     def children(self) -> tuple[Activity, ...]:
         return (self.body,)
 
-    def rebuilt(self, children: Sequence[Activity]) -> VisitedHold:
-        return VisitedHold(self.visit, *children)
-
 
 @dataclass(frozen=True, slots=True)
 class VisitTree:
@@ -154,8 +146,9 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     builder, trees = _TreeBuilder(model), []
     for activity in activities:
         before = len(builder.visits)
-        root = builder.separate(activity, frozenset())
+        root = builder.rebuilt(activity, frozenset())
         trees.append(VisitTree(root, tuple(builder.visits[before:])))
+        builder.released = frozenset()
     return trees
 
 
@@ -164,53 +157,56 @@ _NO_BARRIER_INSIDE: dict[type[Activity], str] = {Fork: "fork", Choice: "choose",
 
 
 class _TreeBuilder:
-    """Rebuilds activities in the order of execution and knows which locks were released or acquired just before."""
+    """Rebuilds activities in the order of execution and knows which locks were released just before."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.visits: list[Visit] = []
-        self._released: frozenset[str] = frozenset()
-        self._acquired = ""
+        self.released: frozenset[str] = frozenset()
 
-    def separate(self, activity: Activity, held: frozenset[str]) -> Activity:
-        """Rebuild an activity that does not begin at the moment at which the one written before it ends."""
-        self._forget()
-        return self._rebuilt(activity, held)
-
-    def _rebuilt(self, activity: Activity, held: frozenset[str]) -> Activity:
+    def rebuilt(self, activity: Activity, held: frozenset[str]) -> Activity:
         match activity:
             case Then(parts):
-                return Then(tuple(self._rebuilt(part, held) for part in parts))
+                return Then(tuple(self.rebuilt(part, held) for part in parts))
             case Hold(lock, body):
                 return self._hold(lock, body, held)
             case Step(resource=resource):
-                visit = None if resource is None else self._visit(resource, held, activity)
-                made: Activity = VisitedStep(activity, visit)
+                made: Activity = VisitedStep(
+                    activity, self._visit(resource, held, activity) if resource is not None else None
+                )
             case _:
                 if type(activity) in _NO_BARRIER_INSIDE:
                     _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
-                made = activity.rebuilt([self.separate(part, held) for part in activity.children])
-        self._forget()
+                parts = []
+                for part in activity.children:
+                    # Each begins at another moment than that at which the one written before it ends.
+                    self.released = frozenset()
+                    parts.append(self.rebuilt(part, held))
+                made = activity.rebuilt(parts)
+        self.released = frozenset()
         return made
 
     def _hold(self, lock: str, body: Activity, held: frozenset[str]) -> Activity:
+        """Rebuild a lock with the accesses of an uncontended acquire and release; a queue lock makes its first in a row."""
         _refuse_barriers(body, "hold")
-        acquire, release = _accesses(lock, self.model)
-        before = [self._access(each, lock, held) for each in acquire]
+        found = self.model.held_resource(lock)
+        before, after = found.accesses if found.word is not None else (0, 0)
+        together = 1 if isinstance(found, Lock) and found.kind in SPIN_LOCKS else before
+        acquire = LockAccess(found.label(lock), found.access, together)
+        first = [self._access(acquire, found.word, held) for _ in range(before // together if together else 0)]
         visit = self._visit(lock, held)
-        self._forget()
-        self._acquired = lock
-        inside = self._rebuilt(body, held | {lock})
-        after = [self._access(each, lock, held | {lock}) for each in release]
-        made = VisitedHold(visit, Then((inside, *after)) if after else inside)
-        self._released, self._acquired = self._released | {lock}, ""
-        return Then((*before, made)) if before else made
+        self.released = frozenset()
+        parts = [self.rebuilt(body, held | {lock})]
+        if after:
+            parts.append(self._access(replace(acquire, count=after, releases=True), found.word, held | {lock}))
+        made = VisitedHold(visit, Then(tuple(parts)) if after else parts[0])
+        self.released = self.released | {lock}
+        return Then((*first, made)) if first else made
 
-    def _access(self, access: LockAccess, lock: str, held: frozenset[str]) -> Activity:
-        word = self.model.held_resource(lock).word
+    def _access(self, access: LockAccess, word: str | None, held: frozenset[str]) -> Activity:
         assert word is not None
         made = VisitedStep(access, self._visit(word, held, access))
-        self._forget()
+        self.released = frozenset()
         return made
 
     def _visit(self, queue: str, held: frozenset[str], step: Step | LockAccess | None = None) -> Visit:
@@ -219,24 +215,8 @@ class _TreeBuilder:
         else:
             label = f"wait:{queue}" if step is not None else self.model.held_resource(queue).label(queue)
         exclusive = frozenset(name for name in held if self.model.resources[name].capacity == 1)
-        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, label)
-        self.visits.append(made)
-        return made
-
-    def _forget(self) -> None:
-        self._released, self._acquired = frozenset(), ""
-
-
-def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAccess]]:
-    """List the accesses of an uncontended acquire and release; a queue lock makes those of its acquire in a row."""
-    found = model.held_resource(lock)
-    if found.word is None:
-        return [], []
-    before, after = found.accesses
-    spins = isinstance(found, Lock) and found.kind in SPIN_LOCKS
-    name, together = found.label(lock), 1 if spins else before
-    acquire = [LockAccess(name, found.access, together)] * (before // together if together else 0)
-    return acquire, [LockAccess(name, found.access, after, releases=True)] if after else []
+        self.visits.append(Visit(len(self.visits), queue, held, exclusive, step, self.released, label))
+        return self.visits[-1]
 
 
 def _refuse_barriers(activity: Activity, inside: str) -> None:
@@ -337,21 +317,21 @@ def queues_of(model: Model, trees: Sequence[VisitTree]) -> tuple[Queue, ...]:
     grouped: dict[str, list[Visit]] = {}
     for visit in (visit for tree in trees for visit in tree.visits):
         grouped.setdefault(PROCESSORS if is_processor(visit.queue) else visit.queue, []).append(visit)
-    made = [_queue(model, name, tuple(visits)) for name, visits in grouped.items()]
-    return tuple(
-        replace(each, requests=max(1, *(_most_requests(tree.root, each.name) for tree in trees))) for each in made
-    )
-
-
-def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
-    match model.resources.get(name):
-        case Station(servers, discipline):
-            return Queue(name, visits, servers, DISCIPLINES[discipline].order == SHARED)
-        case HeldResource() as held:
-            spin = isinstance(held, Lock) and held.kind in SPIN_LOCKS
-            return Queue(name, visits, held.capacity, lock=True, spin=spin)
-        case _:
-            return Queue(name, visits)
+    queues = []
+    for name, visits in grouped.items():
+        resource = model.resources.get(name)
+        queues.append(
+            Queue(
+                name,
+                tuple(visits),
+                resource.capacity if resource is not None else 1,
+                isinstance(resource, Station) and DISCIPLINES[resource.discipline].order == SHARED,
+                isinstance(resource, HeldResource),
+                isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
+                max(1, *(_most_requests(tree.root, name) for tree in trees)),
+            )
+        )
+    return tuple(queues)
 
 
 def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
