@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
 from slipstick.method.answers import ROUNDING
@@ -45,7 +45,10 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     answers = _bounds_as_one(answers)
     solved = [answer for answer in answers if answer.failed is None]
     failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
-    rows = tuple(_row(name, answers) for name in _shared(solved))
+    rows = []
+    for name in _shared(solved):
+        values = tuple(answer.values.get(name) for answer in answers)
+        rows.append(MethodValues(name, next(value.unit for value in values if value is not None), values))
     verdicts: list[str] = []
     findings: list[str] = []
     measure = _measure(solved)
@@ -55,7 +58,7 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
             (verdicts if agrees else findings).append(words)
     methods = tuple(answer.method for answer in answers)
     exact = tuple(answer.method for answer in answers if answer.exact)
-    return Agreement(case, methods, rows, tuple(verdicts), tuple(findings), failed, exact)
+    return Agreement(case, methods, tuple(rows), tuple(verdicts), tuple(findings), failed, exact)
 
 
 def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
@@ -78,19 +81,11 @@ def _tightest(values: Sequence[Value]) -> Value:
 
 def _shared(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
-    counts: dict[str, int] = {}
-    for answer in answers:
-        for name in answer.values:
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for answer in answers for name in answer.values)
     # Probabilities of every number present are for programs, not to be read side by side.
     shared = [name for name, count in counts.items() if count > 1 and not name.startswith("probability[")]
     rank = {kind: at for at, kind in enumerate(_FIRST)}
     return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
-
-
-def _row(name: str, answers: Sequence[Answer]) -> MethodValues:
-    values = tuple(answer.values.get(name) for answer in answers)
-    return MethodValues(name, next(value.unit for value in values if value is not None), values)
 
 
 def _measure(answers: Sequence[Answer]) -> Answer | None:
@@ -114,30 +109,21 @@ def _stands(answer: Answer, measure: Answer) -> tuple[str, bool]:
     if not names:
         return f"{answer.method} gives nothing that {measure.method} gives", True
     stands = [_stand(answer, measure, answer.values[name], measure.values[name]) for name in names]
-    farthest = max(range(len(names)), key=lambda index: (not stands[index].agrees, stands[index].off))
-    stand = stands[farthest]
-    if len(names) > 1 and (stand.off or not stand.agrees):
-        return f"{names[farthest]} differs most: {stand.words}", stand.agrees
-    return stand.words, stand.agrees
+    farthest = max(range(len(names)), key=lambda index: (not stands[index][1], stands[index][2]))
+    words, agrees, off = stands[farthest]
+    several = len(names) > 1 and (off or not agrees)
+    return f"{names[farthest]} differs most: {words}" if several else words, agrees
 
 
-@dataclass(frozen=True, slots=True)
-class _Stand:
-    """How a value stands to another: in words, whether that is as it should be, and the relative difference."""
-
-    words: str
-    agrees: bool
-    off: float = 0.0
-
-
-def _stand(answer: Answer, measure: Answer, found: Value, truth: Value) -> _Stand:
+def _stand(answer: Answer, measure: Answer, found: Value, truth: Value) -> tuple[str, bool, float]:
+    """Say how a value stands to another, whether that is as it should be, and the relative difference."""
     assert truth.value is not None
     if found.value is None:
-        return _Stand(*_encloses(answer.method, found, measure.method, truth))
+        return *_encloses(answer.method, found, measure.method, truth), 0.0
     off = _relative(found.value, truth.value)
     if off == 0:
-        return _Stand(f"{answer.method} and {measure.method} agree exactly", True)
-    return _Stand(*_differ(answer, measure, off, _place(found.value, truth)), abs(off))
+        return f"{answer.method} and {measure.method} agree exactly", True, 0.0
+    return *_differ(answer, measure, off, _place(found.value, truth)), abs(off)
 
 
 def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[str, bool]:

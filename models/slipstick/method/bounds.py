@@ -6,7 +6,8 @@ A stream that asks a resource for more than it can do has none, and neither have
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.closed_form.times import demand, held_time, pool_work, time
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
-from slipstick.model.lock_order import lock_cycle
 from slipstick.model.system import (
     HeldResource,
     Model,
@@ -276,21 +276,126 @@ class Deadlocks:
     """
 
     def __init__(self, model: Model) -> None:
-        self._cycle, self._population = lock_cycle(model), model.population
+        self._words, self._processors = lock_cycle(model)
+        self._population = model.population
         self._tape = Tape(list(self._population.counts))
 
     def reasons(self, values: Values) -> dict[int, tuple[str]]:
         """Say at which of several aligned points, by number, there are processors enough for a deadlock."""
-        return self.among(self._tape.run(only(values, self._tape.parameters)), _points(values)) if self._cycle else {}
+        return self.among(self._tape.run(only(values, self._tape.parameters)), _points(values)) if self._words else {}
 
     def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
         """Say the same for populations of some sizes, in the order of `counts`: each a phase, a group, or all [points]."""
-        if self._cycle is None:
+        if not self._words:
             return {}
         present = np.full(points, np.inf if self._population.open else 0.0)
         for each in sizes:
             present = np.maximum(present, each.real) if self._population.finite else present + each.real
-        return {int(index): (str(self._cycle),) for index in np.flatnonzero(present >= self._cycle.processors)}
+        return {int(index): (self._words,) for index in np.flatnonzero(present >= self._processors)}
+
+
+def lock_cycle(model: Model) -> tuple[str, int]:
+    """Find locks, or permits of one, that are taken in a cycle, so that their holders may wait for each other.
+
+    Two requests are no danger to each other if one lock is held at both, or if a barrier of all processors or the end of
+    a phase is between them.
+
+    Source: Coffman, Elphick and Shoshani, ACM Computing Surveys 3(2), 1971, 67-78 (circular wait).
+
+    Parameters
+    ----------
+    model : the system
+
+    Returns
+    -------
+    which locks they are, in words, and the processors that it takes: one for each lock, or one whose branches take them;
+    no words where there are none
+
+    >>> from slipstick.model.activity import delay, hold
+    >>> from slipstick.model.system import closed_model
+    >>> there, back = hold("a", hold("b", delay(1.0, name="x"))), hold("b", hold("a", delay(1.0, name="y")))
+    >>> lock_cycle(closed_model(there >> back, processors=2))[0][:45], lock_cycle(closed_model(there, processors=2))
+    ('locks a and b are taken in both orders: their', ('', 0))
+    """
+    exclusive = [each for each in model.resources.values() if each.use == "hold" and each.capacity == 1]
+    together = bool(model.population.groups)
+    found: dict[_NestedHold, None] = {}
+    for number, body in enumerate(model.bodies if len(exclusive) > 1 else ()):
+        found.update(dict.fromkeys(_nested_holds(model, body, 0 if together else number)))
+    requests = _without_ends(list(found))
+    locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
+    if not locks:
+        return "", 0
+    branches = any(_requests_in_branches(body, locks) for body in model.bodies)
+    *others, last = locks
+    order = "in a cycle" if len(others) > 1 else "in both orders"
+    words = f"locks {', '.join(others)} and {last} are taken {order}: their holders may wait for each other without end"
+    return f"{words}; take them in one order", 1 if branches else len(locks)
+
+
+@dataclass(frozen=True, slots=True)
+class _NestedHold:
+    """A lock requested while another is held, in a part of a body between two barriers of all processors.
+
+    Parameters
+    ----------
+    held, wanted : the two locks
+    guards : all locks held at that moment
+    section : number of the part
+    """
+
+    held: str
+    wanted: str
+    guards: frozenset[str]
+    section: tuple[int, int]
+
+
+def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
+    """Leave out requests that no cycle goes through, for a path ends there: where locks have an order, all of them."""
+    while True:
+        going_on = {(each.section, each.held) for each in requests}
+        kept = [each for each in requests if (each.section, each.wanted) in going_on]
+        if len(kept) == len(requests):
+            return kept
+        requests = kept
+
+
+def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> tuple[str, ...]:
+    """Follow requests from lock to lock until the first is reached again; give the locks passed, or nothing."""
+    first, last = path[0], path[-1]
+    if last.wanted == first.held:
+        return tuple(each.held for each in path)
+    for request in requests:
+        apart = request.section == first.section and not any(request.guards & each.guards for each in path)
+        if request.held == last.wanted and apart:
+            locks = _closing((*path, request), requests)
+            if locks:
+                return locks
+    return ()
+
+
+def _requests_in_branches(body: Activity, locks: Sequence[str]) -> bool:
+    """Say whether some of the locks are taken in a fork or pipeline, whose parts run at the same time."""
+    branches = (node for node in steps(body) if isinstance(node, Fork | Pipeline))
+    return any(isinstance(each, Hold) and each.resource in locks for node in branches for each in steps(node))
+
+
+def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedHold]:
+    """List the requests of a body, section by section; `body` numbers those that run one after the other."""
+    found, sections = list[_NestedHold](), 0
+
+    def visit(node: Activity, held: frozenset[str]) -> None:
+        nonlocal sections
+        sections += isinstance(node, BarrierWait) and node.parties is None
+        if isinstance(node, Hold) and model.resources[node.resource].capacity == 1:
+            found.extend(_NestedHold(each, node.resource, held, (body, sections)) for each in sorted(held))
+            held = held | {node.resource}
+        for part in node.children:
+            visit(part, held)
+
+    visit(cycle, frozenset())
+    # What comes after the last barrier is done with what comes before the first.
+    yield from (replace(each, section=(body, 0)) if each.section[1] == sections else each for each in found)
 
 
 def _points(values: Values) -> int:
