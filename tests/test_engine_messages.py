@@ -332,7 +332,7 @@ PROGRAM = [
     bad(lambda: UNIT.on(SHARED, compute="many"), "compute is a quantity, not a word; got 'many'"),
     bad(lambda: UNIT.on(SHARED, accesses=1, elements=NAMELESS), "elements shapes the model: write a number, not x"),
     bad(
-        lambda: delay("9 ms", name="work"),  # type: ignore[call-overload]
+        lambda: delay("9 ms", name="work"),  # type: ignore[arg-type]
         "the time of work is a number of seconds here, such as 9e-3; in a file, write it with its unit; got '9 ms'",
     ),
     bad(
@@ -340,7 +340,7 @@ PROGRAM = [
         "solve takes a model, not a Step; wrap an activity with closed_model(...), or load one by name",
     ),
     bad(
-        lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[call-overload]
+        lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[arg-type]
         "dvsm/diff-request runs on a machine, as load('machine/...') gives it; got 'rs6000-43p-atm'",
     ),
     bad(

@@ -177,12 +177,12 @@ class _TreeBuilder:
             case _:
                 if type(activity) in _NO_BARRIER_INSIDE:
                     _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
-                parts = []
+                inside = []
                 for part in activity.children:
                     # Each begins at another moment than that at which the one written before it ends.
                     self.released = frozenset()
-                    parts.append(self.rebuilt(part, held))
-                made = activity.rebuilt(parts)
+                    inside.append(self.rebuilt(part, held))
+                made = activity.rebuilt(inside)
         self.released = frozenset()
         return made
 
