@@ -236,58 +236,38 @@ def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
 def _served_together(made: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool) -> RandomTime:
     """Give the time from the fork until one resource has served all branches and the last of them has ended.
 
-    With `last`, only the last visits to the resource delay each other; everything before goes on side by side.
+    The k works of a mean m begin at once at c servers, so the last waits m (k - c) / c for the others. With `last`, only the
+    last visits to the resource delay each other; everything before goes on side by side.
     """
-    visits, before, after = [], [], []
+    visits, works, before, after, calls = list[Visit](), list[RandomTime](), list[Array](), list[Array](), np.zeros(1)
     for branch in branches:
-        parts, at = _parts(branch), _places(branch, name)
+        parts, at, ratios = _parts(branch), _places(branch, name), visit_ratios(branch, made.numbers)
         first = at[-1] if last else at[0]
-        used = [visit for part in parts[first : at[-1] + 1] for visit in visits_in(part)]
-        visits.append([visit for visit in used if visit.queue == name])
+        mine = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
+        visits += mine
+        works.append(sum_of([repeated(ratios[v.index], made.services[v.index]) for v in mine]))
         before.append(sum_of([made.time(part) for part in parts[:first]]).mean)
         after.append(sum_of([made.time(part) for part in parts[at[-1] + 1 :]]).mean)
-    works, calls = _works(made, branches, visits)
-    flat = [visit for each in visits for visit in each]
-    served, delayed, variance = _burst(works, servers)
+        for visit in mine:
+            calls = calls + ratios[visit.index]
+    count, kinds = len(works), {work.kind for work in works}
+    mean, varied = added(work.mean for work in works) / count, added(work.variance for work in works) / count
+    typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
+    served = maximum_of_identical(typical, np.full(1, float(servers)))
+    delayed, variance = mean * (count - servers) / servers, count * varied / servers**2
     if made.fixed is not None:
         # The services of the other branches are waits of the last.
-        delayed = delayed.real * made.factor(flat[0].label)
+        delayed = delayed.real * made.factor(visits[0].label)
     elif not last:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each branch.
-        made.found.sibling_waits.update({v.index: delayed / 2 * len(works) / nonzero(calls) for v in flat})
-    waits = [made.wait(visit) for visit in flat]
+        made.found.sibling_waits.update({v.index: delayed / 2 * count / nonzero(calls) for v in visits})
+    waits = [made.wait(visit) for visit in visits]
     constant = all(each.kind == "constant" for each in (*works, *waits))
     return RandomTime(
         smallest(before) + largest([each.mean for each in waits]) + delayed + served.mean + smallest(after),
         variance if last else variance + waits[0].variance,
         "constant" if constant else "general",
     )
-
-
-def _works(
-    made: Traversal, branches: Sequence[Activity], visits: Sequence[Sequence[Visit]]
-) -> tuple[list[RandomTime], Array]:
-    """Give the service of the chosen visits of each branch, and the number of visits of all [1]."""
-    ratios = [visit_ratios(branch, made.numbers) for branch in branches]
-    pairs = list(zip(visits, ratios, strict=True))
-    works = [sum_of([repeated(ratio[v.index], made.services[v.index]) for v in each]) for each, ratio in pairs]
-    return works, added(ratio[v.index] for each, ratio in pairs for v in each)
-
-
-def _burst(works: Sequence[RandomTime], servers: int) -> tuple[RandomTime, Array, Array]:
-    """Let k works of mean m begin at once at c servers.
-
-    Returns
-    -------
-    the last service to end, its wait for the others m (k - c) / c, and the variance of all work of one server
-    """
-    count = len(works)
-    mean = added(work.mean for work in works) / count
-    variance = added(work.variance for work in works) / count
-    kinds = {work.kind for work in works}
-    typical = RandomTime(mean, variance, kinds.pop() if len(kinds) == 1 else "general")
-    last = maximum_of_identical(typical, np.full(1, float(servers)))
-    return last, mean * (count - servers) / servers, count * variance / servers**2
 
 
 def _parts(branch: Activity) -> Sequence[Activity]:
