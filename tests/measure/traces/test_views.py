@@ -86,7 +86,7 @@ def test_views_of_any_trace_add_up(
     trace = made(spans, accesses)
     views = views_of(trace, width=trace.end / 7.3)
     booked = trace.spans.end - trace.spans.start
-    useful = float(booked[trace.is_useful[trace.spans.label]].sum())
+    useful = float(booked[np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])].sum())
     times, active = concurrency(trace)
     integral = float(active @ np.diff(np.append(times, trace.end)))
     assert integral == pytest.approx(useful, rel=1e-9)

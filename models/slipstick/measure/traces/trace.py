@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -58,6 +59,10 @@ class Accesses:
     time: Array
     count: Array
 
+    def select(self, which: Any) -> Accesses:
+        """Give some of them, by a mask or by indices."""
+        return Accesses(self.processor[which], self.target[which], self.time[which], self.count[which])
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramTrace:
@@ -89,17 +94,13 @@ class ProgramTrace:
     notes: tuple[Problem, ...] = ()
 
     @property
-    def is_useful(self) -> NDArray[np.bool_]:
-        """Say of each label whether it is useful work."""
-        return np.array([label in self.useful for label in self.labels], dtype=bool)
-
-    @property
     def busy(self) -> TraceSpans:
         """The stretches of useful work; those that touch are one."""
-        spans = self.spans.select(self.is_useful[self.spans.label])
+        useful = np.array([label in self.useful for label in self.labels], dtype=bool)
+        spans = self.spans.select(useful[self.spans.label])
         new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
         first, last = np.append(True, new)[: len(spans.start)], np.append(new, True)[: len(spans.start)]
-        return TraceSpans(spans.processor[first], spans.label[first], spans.start[first], spans.end[last])
+        return replace(spans.select(first), end=spans.end[last])
 
     def chosen(
         self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
@@ -129,50 +130,50 @@ class ProgramTrace:
             raise ModelError(f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {last:g} s")
         spans, used = self.spans, self.accesses
         spans = replace(spans, start=np.maximum(spans.start, first) - first, end=np.minimum(spans.end, last) - first)
-        kept = (used.time >= first) & (used.time < last)
-        used = Accesses(used.processor[kept], used.target[kept], used.time[kept] - first, used.count[kept])
-        waiting = {name: (np.maximum(times - first, 0.0), each) for name, (times, each) in self.waiting.items()}
-        spans = spans.select(spans.end > spans.start)
-        return replace(self, spans=spans, accesses=used, waiting=waiting, end=last - first)
+        used = used.select((used.time >= first) & (used.time < last))
+        return replace(
+            self,
+            spans=spans.select(spans.end > spans.start),
+            accesses=replace(used, time=used.time - first),
+            waiting={name: (np.maximum(times - first, 0.0), each) for name, (times, each) in self.waiting.items()},
+            end=last - first,
+        )
 
     def _only(self, only: str) -> ProgramTrace:
         kept = np.array([only in name for name in self.processors], dtype=bool)
         if not kept.any():
             raise UnknownNameError("processor in the trace", only, self.processors)
         moved, spans, used = np.cumsum(kept) - 1, self.spans, self.accesses
-        spans, mine = spans.select(kept[spans.processor]), kept[used.processor]
+        spans, used = spans.select(kept[spans.processor]), used.select(kept[used.processor])
         return replace(
             self,
             processors=tuple(name for name in self.processors if only in name),
             spans=replace(spans, processor=moved[spans.processor]),
-            accesses=Accesses(moved[used.processor[mine]], used.target[mine], used.time[mine], used.count[mine]),
+            accesses=replace(used, processor=moved[used.processor]),
         )
 
     def measurements(self) -> Measurements:
         """Give the account as a profile would: elapsed time, useful time of each processor, waits by cause, their number."""
         spans, worked, count = self.spans, self.busy, len(self.processors)
         length = spans.end - spans.start
+        found = [self._measured("time", self.end)]
+        if not len(length):
+            return Measurements(tuple(found), self.notes)
         busy = np.bincount(worked.processor, worked.end - worked.start, count)
         waits = np.bincount(spans.label, length, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
-        found = [self._measured("time", "s", self.end)]
-        if not len(length):
-            return Measurements(tuple(found), self.notes)
-        found += [self._measured("busy", "s", float(each), "", at + 1) for at, each in enumerate(busy)]
+        found += [self._measured("busy", each, "", at + 1) for at, each in enumerate(busy)]
         lost = [at for at, label in enumerate(self.labels) if label not in self.useful and events[at]]
-        found += [self._measured("wait", "s", float(waits[at]), self.labels[at]) for at in lost]
-        found += [self._measured("events", "1", float(events[at]), self.labels[at]) for at in lost]
+        found += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
+        found += [self._measured("events", events[at], self.labels[at]) for at in lost]
         if self.rest != "idle" and self.rest not in self.labels:
-            found.append(self._measured("wait", "s", max(0.0, count * self.end - float(length.sum())), self.rest))
+            found.append(self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest))
         return Measurements(tuple(found), self.notes)
 
-    def _measured(
-        self, metric: str, unit: str, value: float, region: str = "", processor: int | None = None
-    ) -> Measurement:
-        written = f"{value:.9g} {unit}".removesuffix(" 1")
-        return Measurement(
-            len(self.processors), None, region, metric, unit, value, None, self.file, 1, processor, written
-        )
+    def _measured(self, metric: str, value: float, region: str = "", processor: int | None = None) -> Measurement:
+        unit, written = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
+        at = (None, self.file, 1, processor, written)
+        return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
 
 
 @dataclass
@@ -264,8 +265,8 @@ class TraceColumns:
         ------
         SpecError : nothing in it, a time that is negative or too late, a span that ends before it begins
         """
-        lane, label, user, target = map(_integers, (self.lane, self.label, self.user, self.target))
-        start, end, time, count = map(_reals, (self.start, self.end, self.time, self.count))
+        lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
+        user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
         self._check(start, end, time, count)
         first = min((float(each.min()) for each in (start, time) if len(each)), default=0.0)
         last = max((float(each.max()) for each in (end, time) if len(each)), default=0.0) if until is None else until
@@ -279,14 +280,16 @@ class TraceColumns:
         order = _natural(names)
         belongs = np.argsort(order).astype(np.intc)[slice(None) if processors is None else list(processors)]
         labels, objects = tuple(self.labels), tuple(self.objects)
-        columns = _natural(objects)
-        accesses = Accesses(belongs[user], np.argsort(columns)[target] if columns else target, time, count)
-        objects = tuple(objects[each] for each in columns)
-        inside: Any = slice(None) if until is None else start < whole
-        if not len(user):
-            objects, start_ = labels, start[inside]
-            accesses = Accesses(belongs[lane[inside]], label[inside], start_, np.broadcast_to(1.0, len(start_)))
-        spans = TraceSpans(lane, label, start, end if until is None else np.minimum(end, whole)).select(inside)
+        spans = TraceSpans(lane, label, start, end)
+        if until is not None:
+            spans = replace(spans, end=np.minimum(end, whole)).select(start < whole)
+        if len(user):
+            columns = _natural(objects)
+            accesses = Accesses(belongs[user], np.argsort(columns)[target], time, count)
+            objects = tuple(objects[each] for each in columns)
+        else:
+            objects, once = labels, np.broadcast_to(1.0, len(spans.start))
+            accesses = Accesses(belongs[spans.processor], spans.label, spans.start, once)
         spans = self._booked(spans, belongs, resolution)
         chosen = [each for each in labels if each.partition(":")[0] not in LOST] if useful is None else useful
         return ProgramTrace(
@@ -343,12 +346,9 @@ def _natural(names: Sequence[str]) -> list[int]:
     return sorted(range(len(names)), key=parts.__getitem__)
 
 
-def _integers(column: array[int]) -> Indices:
-    return np.frombuffer(column, dtype=np.intc) if column else np.zeros(0, dtype=np.intc)
-
-
-def _reals(column: array[float]) -> Array:
-    return np.frombuffer(column) if column else np.zeros(0)
+def _as_array(column: Any) -> Any:
+    kind = np.intc if column.typecode == "i" else np.float64
+    return np.frombuffer(column, dtype=kind) if column else np.zeros(0, dtype=kind)
 
 
 def _in_order(spans: TraceSpans) -> TraceSpans:
@@ -360,16 +360,9 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
     return spans if later.all() else spans.select(np.lexsort((-end, start, key)))
 
 
-def _overlapping(spans: TraceSpans, resolution: float) -> NDArray[np.bool_]:
-    """Say of each span but the last whether the next one of the processor begins before it ends."""
-    same = spans.processor[1:] == spans.processor[:-1]
-    found: NDArray[np.bool_] = same & (spans.start[1:] < spans.end[:-1] - resolution)
-    return found
-
-
 def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
     """Book each instant to the span that began last, and count the spans that overlap without one inside the other."""
-    over = _overlapping(spans, resolution)
+    over = (spans.processor[1:] == spans.processor[:-1]) & (spans.start[1:] < spans.end[:-1] - resolution)
     nested = set(np.unique(spans.processor[:-1][over]).tolist())
     if not nested:
         return spans, 0
@@ -382,7 +375,7 @@ def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
             label, start, end, wrong = _top_of_stack(own, resolution)
             crossing += wrong
             owner = np.full(len(label), processor, dtype=np.intc)
-            own = TraceSpans(owner, _integers(label), _reals(start), _reals(end))
+            own = TraceSpans(owner, *map(_as_array, (label, start, end)))
         for column, name in zip(columns, TraceSpans.__slots__, strict=True):
             column.append(getattr(own, name))
     del spans
@@ -403,7 +396,10 @@ def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], arr
         starts.append(reached)
         ends.append(until)
 
-    for start, end, label in zip(spans.start.tolist(), spans.end.tolist(), spans.label.tolist(), strict=True):
+    columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
+    for start, end, label in chain(
+        zip(*columns, strict=True), [(np.inf, np.inf, -1)]
+    ):  # the last one empties the stack
         while stack and stack[-1][0] <= start + resolution:
             until, top = stack.pop()
             if until > reached:
@@ -415,11 +411,6 @@ def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], arr
                 book(start, stack[-1][1])
         stack.append((end, label))
         reached = max(start, reached)
-    while stack:
-        until, top = stack.pop()
-        if until > reached:
-            book(until, top)
-            reached = until
     return labels, starts, ends, crossing
 
 
@@ -471,9 +462,7 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     for span in timeline.spans:
         label = found.named(found.labels, timeline.component(span))
         found.span(found.named(found.lanes, (span.member, span.branch)), label, span.start, span.end)
-    return of_members(
-        found, timeline.useful, timeline.covered, {name: list(each) for name, each in timeline.levels.items()}
-    )
+    return of_members(found, timeline.useful, timeline.covered, timeline.levels)
 
 
 def of_members(
@@ -488,10 +477,11 @@ def of_members(
     until : how far it is complete, in units of the columns
     levels : by resource, (time, present, busy) from each change on
     """
-    members = sorted({key[0] for key in found.lanes if isinstance(key, tuple)})
-    belongs = [members.index(key[0]) for key in found.lanes if isinstance(key, tuple)]
+    owners = [key[0] for key in found.lanes if isinstance(key, tuple)]
+    members = sorted(set(owners))
     waiting = {}
     for name, changes in levels.items():
         times = np.array([time for time, _, _ in changes]) * found.scale
         waiting[name] = times, np.array([float(present - busy) for _, present, busy in changes])
+    belongs = list(map(members.index, owners))
     return found.finished([f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting)
