@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.model.uncertainty import Fixed, Lognormal, Period, Trend, gain, outside
+from slipstick.model.uncertainty import Period, Trend, Uncertainty, gain, outside
 
-PERIODS = (Period(1990, 2000, Fixed(1.5)), Period(2000, 2010, Fixed(1.2)), Period(2010, 2020, Fixed(0.9)))
+PERIODS = (
+    Period(1990, 2000, Uncertainty("fixed", 1.5)),
+    Period(2000, 2010, Uncertainty("fixed", 1.2)),
+    Period(2010, 2020, Uncertainty("fixed", 0.9)),
+)
 
 
 def walked(base: float, year: float) -> float:
@@ -38,13 +42,20 @@ def test_there_by_way_of_another_year_is_there(base: float, way: float, year: fl
 
 def test_doubling_every_eighteen_months_is_sixty_four_in_nine_years() -> None:
     yearly = 2 ** (1 / 1.5)
-    assert gain((Period(1990, 2010, Fixed(yearly)),), 1992, np.array([1993.5, 2001.0]), np.array([[yearly]]))[0] == (
-        pytest.approx([2.0, 64.0])
-    )
+    assert gain(
+        (Period(1990, 2010, Uncertainty("fixed", yearly)),), 1992, np.array([1993.5, 2001.0]), np.array([[yearly]])
+    )[0] == (pytest.approx([2.0, 64.0]))
 
 
 def test_processors_multiply_and_costs_divide() -> None:
-    trend = Trend("t", "", {"processors": (Period(1990, 2000, Fixed(2.0)),), "wire": (Period(1990, 2000, Fixed(1.5)),)})
+    trend = Trend(
+        "t",
+        "",
+        {
+            "processors": (Period(1990, 2000, Uncertainty("fixed", 2.0)),),
+            "wire": (Period(1990, 2000, Uncertainty("fixed", 1.5)),),
+        },
+    )
     own = {"technology.processors": 3.0, "technology.wire": 0.5}
     found = trend.values(1991, np.array([1993.0]), trend.stated(), own)
     assert found["technology.processors"].tolist() == [[pytest.approx(12.0)]]
@@ -59,4 +70,4 @@ def test_what_is_carried_on_is_told() -> None:
 
 
 def test_the_stated_rate_is_the_median() -> None:
-    assert Period(1990, 2000, Lognormal(1.4, 0.1)).median == pytest.approx(1.4)
+    assert Period(1990, 2000, Uncertainty("lognormal", 1.4, 0.1)).median == pytest.approx(1.4)

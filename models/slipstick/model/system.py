@@ -18,7 +18,6 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, l
 from slipstick.expression.special import raised
 from slipstick.model.activity import (
     MODES,
-    TECHNOLOGIES,
     Activity,
     Ask,
     BarrierWait,
@@ -72,9 +71,14 @@ class ResourceKind:
         return 1
 
     @property
+    def times(self) -> Mapping[str, str]:
+        """Its times by attribute, each with the technology class that scales it; empty where none does."""
+        return {}
+
+    @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The numbers that it is made of."""
-        return ()
+        """The numbers that it is made of: its times."""
+        return tuple(getattr(self, name) for name in self.times)
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -83,7 +87,8 @@ class ResourceKind:
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
-        return self
+        known = {name: getattr(self, name) * factors[kind] for name, kind in self.times.items() if kind in factors}
+        return replace(self, **known) if known else self  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +168,8 @@ class Lock(HeldResource):
     noun = "a lock"
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.access, self.base, self.most
-
-    def scaled(self, factors: Mapping[str, Expr]) -> Lock:
-        """Multiply the access to the word, which is a matter of memory."""
-        found = "memory" in factors and self.word is not None
-        return replace(self, access=self.access * factors["memory"]) if found else self
+    def times(self) -> Mapping[str, str]:
+        return {"access": "memory" if self.word is not None else "", "base": "", "most": ""}
 
     def __post_init__(self) -> None:
         _one_of("lock", self.kind, LOCKS)
@@ -325,20 +325,13 @@ class TaskPool(ResourceKind):
             raise ModelError(f"a pool needs at least 1 queue, got {self.queues}")
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return self.leaf, self.interior, self.inside
+    def times(self) -> Mapping[str, str]:
+        # The account books the work to the application.
+        return {"leaf": "application", "interior": "application", "inside": "software"}
 
     @property
     def counters(self) -> Mapping[str, int]:
         return {"tasks": 0}
-
-    def scaled(self, factors: Mapping[str, Expr]) -> TaskPool:
-        """Multiply the work, which the account books to the application, and the time in the monitor."""
-        leaf, interior, inside = (
-            each * factors[kind] if kind in factors else each
-            for each, kind in zip(self.expressions, ("application", "application", "software"), strict=True)
-        )
-        return replace(self, leaf=leaf, interior=interior, inside=inside)
 
 
 def _check_units(counters: Mapping[str, int]) -> None:
@@ -357,12 +350,8 @@ class Barrier(ResourceKind):
     noun, use = "a barrier", "barrier"
 
     @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.cost,)
-
-    def scaled(self, factors: Mapping[str, Expr]) -> Barrier:
-        """Multiply the cost, which the account books to run-time software."""
-        return replace(self, cost=self.cost * factors["software"]) if "software" in factors else self
+    def times(self) -> Mapping[str, str]:
+        return {"cost": "software"}  # to which the account books it
 
     def __post_init__(self) -> None:
         _one_of("barrier", self.kind, BARRIERS)
@@ -744,11 +733,7 @@ class Model:
     def technologies(self) -> list[str]:
         """The technology classes whose factors `scaled` multiplies times of this model with."""
         used = {step.technology for step in self.steps}
-        twice = {name: {name: Number(2.0)} for name in TECHNOLOGIES if name not in used}
-        used |= {
-            name for name, two in twice.items() for each in self.resources.values() if each.scaled(two) is not each
-        }
-        return sorted(used)
+        return sorted(used | {kind for each in self.resources.values() for kind in each.times.values() if kind})
 
     @property
     def bodies(self) -> tuple[Activity, ...]:

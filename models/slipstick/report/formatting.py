@@ -377,7 +377,8 @@ def plain_table(
             break
         widths[widest] = max(_NARROWEST, widths[widest] - (sum(widths) - room))
     folded = [[_folded(cell, size) for cell, size in zip(row, widths, strict=True)] for row in rows]
-    text = tabulate(folded, head, tablefmt="simple", disable_numparse=True, colalign=_sides(len(head), right))
+    sides = ["right" if index in right else "left" for index in range(len(head))]
+    text = tabulate(folded, head, tablefmt="simple", disable_numparse=True, colalign=sides)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
@@ -394,11 +395,6 @@ def _folded(cell: str, width: int) -> str:
         line += word
     pieces = [each[at : at + width] for each in [*lines, line] for at in range(0, len(each), width)]
     return "\n".join(pieces)
-
-
-def _sides(count: int, right: Iterable[int]) -> list[str]:
-    numbers = set(right)
-    return ["right" if index in numbers else "left" for index in range(count)]
 
 
 def ascii_only(text: str) -> str:

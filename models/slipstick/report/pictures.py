@@ -871,8 +871,13 @@ def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, 
     folder : where to
     """
     figure = draw(results, spec, order)
-    paths = [folder / f"{spec.name}.png", folder / f"{spec.name}.svg"]
+    paths = [folder / f"{spec.name}{ending}" for ending in (".png", ".svg")]
     with look():
-        figure.savefig(paths[0], metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+        for path in paths:
+            store(figure, path)
     return paths
+
+
+def store(figure: Figure, path: Path) -> None:
+    """Save a figure as PNG or SVG by the ending of its name, without the date and the program that made it."""
+    figure.savefig(path, metadata={"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None})

@@ -176,12 +176,12 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     """
     from slipstick.report.timeline import chrome_trace, draw_timeline
 
-    if path.suffix not in (".json", *_PICTURES):
-        raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
     if path.suffix == ".json":
         _replace(path, lambda work: _write_text(work, chrome_trace(timeline)))
+    elif path.suffix in _PICTURES:
+        write_picture(lambda: draw_timeline(timeline, title), path)
     else:
-        _replace(path, lambda work: draw_timeline(timeline, title).savefig(work))
+        raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
 
 
 def write_picture(draw: Callable[[], Figure], path: Path) -> None:
@@ -199,21 +199,20 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
     """
     if path.suffix not in _PICTURES:
         raise InputError(f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}")
-    stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
-    _replace(path, lambda work: draw().savefig(work, metadata=stamp))
+    from slipstick.report.pictures import look, store
+
+    def made(work: Path) -> None:
+        with look():
+            store(draw(), work)
+
+    _replace(path, made)
 
 
 def _replace(path: Path, make: Callable[[Path], object]) -> None:
     """Make a file beside its place, then move it there."""
     work = path.with_name(f".{path.name}.part{path.suffix}")
     try:
-        if path.suffix == ".json":
-            make(work)
-        else:
-            from slipstick.report.pictures import look
-
-            with look():
-                make(work)
+        make(work)
         os.replace(work, path)
     finally:
         work.unlink(missing_ok=True)

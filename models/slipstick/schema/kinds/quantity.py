@@ -442,18 +442,18 @@ DistributionSpec = Annotated[
 def distribution_of(spec: Uncertain) -> Uncertainty:
     """Build a checked distribution, its values in base units."""
     # Distributions are drawn from with NumPy, which a check of the file does not need.
-    from slipstick.model.uncertainty import Discrete, Lognormal, Normal, Triangular, Uniform
+    from slipstick.model.uncertainty import Uncertainty
 
     match spec:
         case NormalSpec():
-            return Normal(spec.mean.value, spec.deviation.value)
+            return Uncertainty("normal", spec.mean.value, spec.deviation.value)
         case LognormalSpec():
-            return Lognormal(spec.median.value, spec.spread.value)
+            return Uncertainty("lognormal", spec.median.value, spec.spread.value)
         case UniformSpec():
-            return Uniform(spec.low.value, spec.to.value)
+            return Uncertainty("uniform", spec.low.value, spec.to.value)
         case TriangularSpec():
-            return Triangular(spec.low.value, spec.mode.value, spec.to.value)
+            return Uncertainty("triangular", spec.low.value, spec.mode.value, spec.to.value)
         case DiscreteSpec():
             weights = [each.value for each in spec.weights] if spec.weights else [1.0] * len(spec.values)
-            return Discrete([each.value for each in spec.values], weights)
+            return Uncertainty("discrete", [each.value for each in spec.values], weights)
     raise TypeError(spec)

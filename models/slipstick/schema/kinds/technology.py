@@ -270,7 +270,7 @@ def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
 
 
 def _factor(spec: PeriodSpec) -> Uncertainty:
-    from slipstick.model.uncertainty import Fixed, Lognormal
+    from slipstick.model.uncertainty import Uncertainty
 
     if spec.factor:
         yearly = spec.factor.value
@@ -279,7 +279,8 @@ def _factor(spec: PeriodSpec) -> Uncertainty:
     else:
         assert spec.halving is not None
         yearly = math.exp2(-_YEAR / spec.halving.value)
-    return Lognormal(yearly, spec.spread.value) if spec.spread and spec.spread.value else Fixed(yearly)
+    uncertain = spec.spread and spec.spread.value
+    return Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
 
 
 PREFETCHED = ("prefetched_faults", "prefetched_locks")
