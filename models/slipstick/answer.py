@@ -173,5 +173,10 @@ class Answer:
         return "s" if self.find(name) is not None else ""
 
     @property
+    def units(self) -> dict[str, str]:
+        """The base unit of every number, by its name."""
+        return {name: self.unit(name) for name in self.names}
+
+    @property
     def _books(self) -> dict[str, Mapping[str, float]]:
         return {"account": self.account, "technology": self.technology, "step": self.steps, "once": self.once}

@@ -168,12 +168,9 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
             estimated += each["low"] < each["high"]
     assert estimated > 40
     (scaled,) = document["scalings"]
-    way = scaled["ways"]["fixed-size"]
-    way["latency"] = [
-        None if None in each else each[0] * (1 - each[1]) for each in zip(way["time"], way["efficiency"], strict=True)
-    ]
-    for name, (lows, highs) in way["ends"].items():
-        values = way["account"][name[8:-1]] if name.startswith("account[") else way[name]
+    columns = scaled["ways"]["fixed-size"]["columns"]
+    for name in ("time", "efficiency", "latency", "account[io]"):
+        values, lows, highs = (columns[each] for each in (name, f"low[{name}]", f"high[{name}]"))
         triples = [each for each in zip(lows, values, highs, strict=True) if None not in each]
         assert triples, name
         assert all(low <= value <= high for low, value, high in triples), name

@@ -261,7 +261,7 @@ def explain(model: str, changes: Sequence[str], latex: bool, **specs: str | None
     """
     from slipstick.program import PROGRAMS
     from slipstick.report.equations import explain_latex, explain_text
-    from slipstick.study.explain import explained
+    from slipstick.study.catalogue import explained
 
     if model in PROGRAMS and specs["machine"] is None:
         from slipstick.schema.programs import machines_for

@@ -22,19 +22,21 @@ class Change:
 
     Parameters
     ----------
-    value : where; of a condition that is seen at single values only, the first on the far side
-    before : the last place seen on the near side
+    value : where, in base units, or the year; of a condition that is seen at single values only, the first on the far side
+    before : the last place seen on the near side, of such a condition
     starts : it holds from there on, and not before
     jump : a side of the condition jumps there
-    low, high : ends of the interval of the place, where the sides are estimates
+    low, high : ends of the interval of the place, where the sides are estimates, or its band, where they are drawn
+    part : how much of the draws cross there at all [1]
     """
 
     value: float
-    before: float
+    before: float | None
     starts: bool
     jump: bool = False
     low: float | None = None
     high: float | None = None
+    part: float | None = None
 
 
 def margin(comparison: Comparison, left: Array, right: Array) -> Array:
@@ -80,7 +82,7 @@ def changes(
             found.append(Change(high, low, starts))
             continue
         value = _root(function, low, high, float(near), float(far))
-        found.append(Change(value, low, starts, jump=abs(function(value)) > _NEARLY))
+        found.append(Change(value, None, starts, jump=abs(function(value)) > _NEARLY))
     return found
 
 
@@ -156,7 +158,7 @@ def _estimated_change(margins: Array, places: Array, near: int, far: int, starts
         float(np.interp(0.0, each[cell : cell + 2], places[near + cell : near + cell + 2]))
         for cell, each in zip(cells, (first, middle, last), strict=True)
     )
-    return Change(value, float(places[near]), starts, low=min(low_place, value), high=max(high_place, value))
+    return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float, far: float) -> float:

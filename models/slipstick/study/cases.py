@@ -17,7 +17,7 @@ from slipstick.expression.nodes import number_text
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, from_plain, key_mark, plain, value_mark
+from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, key_mark, plain, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
 
@@ -51,7 +51,7 @@ class _Range(Sequence[Node]):
     def __getitem__(self, index: int | slice) -> Node | Sequence[Node]:
         if isinstance(index, slice):
             return _Range(self.numbers[index], self.unit, self.mark)
-        return _quantity(self.numbers[index], self.unit, self.mark)
+        return quantity_node(self.numbers[index], str(self.unit), self.mark)
 
 
 def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place) -> Sequence[Node]:
@@ -176,12 +176,12 @@ def _read(value: Any) -> tuple[float, Dimension]:
     raise UnitError("write a number, or a quantity such as '5 us'")
 
 
-def _quantity(value: float, unit: Dimension, mark: Mark) -> Node:
+def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
     """Write a value in base units, so that it is checked like a written one."""
-    if unit == COUNT:
-        return from_plain(int(value) if value == int(value) and abs(value) < 1e15 else value, mark)
-    text = f"{number_text(value)} {unit}"
-    return Scalar(text, text, mark, quoted=False)
+    whole = value == int(value) and abs(value) < 1e15
+    number = int(value) if whole and unit == "1" else value
+    text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"
+    return Scalar(number if unit == "1" else text, text, mark, quoted=False)
 
 
 def _problem(mark: Mark, path: Place, message: str) -> SpecError:
@@ -320,7 +320,7 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
     return sweeps
 
 
-def _node(tree: Node, path: list[str | int]) -> Node:
+def _node(tree: Node, path: Sequence[str | int]) -> Node:
     found = at(tree, path)
     assert found is not None
     return found
@@ -428,6 +428,16 @@ class StudyContext:
     def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
         """Refuse what stands at a place of the study."""
         return SpecError([self.problem(place, message, key=key)])
+
+    def written(self, place: Place) -> Node:
+        """Give what stands at a place of the study."""
+        return _node(self.tree, place)
+
+    def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
+        """Read axes that stand in a question as a sweep from one case."""
+        written = self.written(place)
+        node = Table({"axes": Entry(written.mark, written)}, written.mark)
+        return SweepDefinition(str(place[0]), SweepSpec(axes=dict(axes), cases=[case]), node, place[:1])
 
     def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
         """List the pictures of one kind, each with its place."""

@@ -1,18 +1,21 @@
-"""What there is: specs, programs and laws, by kind and name."""
+"""What there is: specs, programs and laws, by kind and name; and what there is to explain of a model or a law."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.law import LAWS
+from slipstick.expression.nodes import Expr
+from slipstick.law import LAWS, Law
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.schema.inputs import build_workload
+from slipstick.schema.inputs import Settings, build, build_workload, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
     FOLDERS,
@@ -26,9 +29,12 @@ from slipstick.schema.library import (
     unknown_name,
 )
 from slipstick.schema.programs import CountsSpec
-from slipstick.schema.text import Mark, Scalar, at, plain
+from slipstick.schema.text import Mark, Node, Scalar, at, plain
 from slipstick.schema.validate import validate
 from slipstick.schema.values import DescribedValue, entries, with_sources
+
+if TYPE_CHECKING:
+    from slipstick.method.networks.symbols import SymbolicSolution
 
 KINDS = (*FOLDERS, "program", "law")
 
@@ -155,3 +161,56 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
         for path, each in built.entries.items()
         if not path.startswith(("machine.", "technology."))
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What there is to explain of a model, a network or a law.
+
+    Parameters
+    ----------
+    name, title, source : what it is, and where it is published
+    subject : the model, the network, or the law
+    entries : what the specs say of each quantity
+    structure : the time of a model, its steps labelled
+    solved : equations of a small network that was solved in symbols
+    """
+
+    name: str
+    title: str
+    source: str
+    subject: Model | QueueingNetwork | Law
+    entries: Mapping[str, DescribedValue]
+    structure: Expr | None
+    solved: tuple[SymbolicSolution, ...] = ()
+
+
+def explained(settings: Settings) -> Explanation:
+    """Gather what there is to explain.
+
+    Raises
+    ------
+    SpecError : something is wrong with the settings
+    """
+    name = str(plain(settings["model"]))
+    if name.startswith("law/"):
+        # A law is explained by its symbols; they need no values.
+        name = resolve({"model": settings["model"]}, Library()).name
+        law = LAWS[name.removeprefix("law/")]
+        return Explanation(name, law.title, law.source, law, {}, None)
+    from slipstick.method.closed_form.form import whole_time
+    from slipstick.method.networks.symbols import solved_in_symbols
+
+    inputs = resolve(settings, Library())
+    built = build(inputs)
+    program = PROGRAMS.get(inputs.name)
+    title = program.title if program else _word(inputs.tree, "title")
+    source = program.source if program else _word(inputs.tree, "source")
+    structure = whole_time(built.model) if isinstance(built.model, Model) else None
+    solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
+    return Explanation(inputs.name, title, source, built.model, built.entries, structure, solved)
+
+
+def _word(tree: Node, key: str) -> str:
+    found = at(tree, [key])
+    return str(plain(found)) if found is not None else ""

@@ -86,7 +86,7 @@ def check_file(path: Path) -> str:
 
         here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if kind == "study":
-            from slipstick.study.reading import read_study
+            from slipstick.study.run import read_study
 
             read_study(cast("StudySpec", spec), tree, library)
         elif kind != "workload":

@@ -9,16 +9,16 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
+from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
 from slipstick.model.system import Model
-from slipstick.results.study import Array, Provenance
+from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from slipstick.method.answers import Answers, CompiledModel
@@ -82,24 +82,23 @@ class Evaluator:
     def columns(
         self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
     ) -> dict[str, Array]:
-        """Answer at aligned points, which may be no more than one; not a number where there is no answer.
+        """Give the columns of `solved` alone."""
+        return self._all(values, wanted, jobs)[0]
+
+    def solved(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
+    ) -> tuple[dict[str, Array], Provenance]:
+        """Answer at aligned points, which may be no more than one, and say how each was computed.
 
         Parameters
         ----------
         values : by path, in base units; those that no time is computed from are passed over [points]
         wanted : the columns to give; all by default
         jobs : blocks solved side by side; the results do not depend on it
-        """
-        return self._all(values, wanted, jobs)[0]
 
-    def solved(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
-    ) -> tuple[dict[str, Array], Provenance]:
-        """Give the same columns, and how each point was computed.
-
-        Parameters
-        ----------
-        values, wanted, jobs : as for `columns`
+        Returns
+        -------
+        the columns, not a number where there is no answer; and how each point was computed
         """
         found, pieces = self._all(values, wanted, jobs)
         count = sum(len(rows) for rows, _ in pieces)
@@ -109,9 +108,6 @@ class Evaluator:
         self, values: Mapping[str, Array], wanted: Collection[str] | None, jobs: int
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         """Solve block by block: the columns of all, and the answers of each block."""
-
-        import numpy as np
-
         count = max((len(each) for each in values.values()), default=1)
         read = {path: each for path, each in values.items() if path in self.form.parameters}
         blocks = list(self.form.blocks(read, count))
@@ -133,8 +129,6 @@ class Evaluator:
     def _block(
         self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None
     ) -> tuple[dict[str, Array], Answers]:
-        import numpy as np
-
         points = self.form.points(values)
         if points.interrupted:
             raise KeyboardInterrupt
@@ -155,9 +149,8 @@ class Evaluator:
         return self.columns({})
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
-        """Say why a point has no answer, in the words of the point solved alone."""
-        alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
-        return self.form.points(alone).answer(0, shares=False).failed or "no answer"
+        """Say why a point has no answer; values that no time is computed from are passed over."""
+        return why(self.form, {path: each for path, each in values.items() if path in self.form.parameters}, index)
 
     def answer(self, shares: int = 0) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares."""
@@ -168,6 +161,12 @@ class Evaluator:
         trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
         (found,) = answered(built.model, built.parameters, built.options.method, trial, self.smooth)
         return replace(found, notes=(*found.notes, *built.notes))
+
+
+def why(form: CompiledModel, values: Mapping[str, Array], index: int) -> str:
+    """Say why a point has no answer, in the words of the point solved alone."""
+    alone = {path: each[index : index + 1] for path, each in values.items()}
+    return form.points(alone).answer(0, shares=False).failed or "no answer"
 
 
 def unless_interrupted(answer: Answer) -> Answer:
@@ -220,8 +219,6 @@ def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> dict[str, A
     the column ``overhead``, and with estimates those of the ends of its interval
     """
 
-    import numpy as np
-
     parts = [name for name in columns if name.startswith("account[")]
     mine = {f"account[{name}]" for name in useful}
     zeros = np.zeros(len(columns["time"]))
@@ -253,8 +250,6 @@ def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) 
 
 def _overhead(answer: Answer) -> Value | None:
     """Give the overhead of an answer, as `overhead` does."""
-    import numpy as np
-
     time = answer.find("time")
     if time is None or not answer.account:
         return None

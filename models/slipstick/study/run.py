@@ -1,50 +1,82 @@
-"""Studies: a file in, its results out."""
+"""Studies: a file in, its results out.
+
+`read_study` reads and checks a study as a whole: what `slipstick check` accepts, `slipstick run` solves. Cases are built, the
+values of sweeps checked in their place, questions read, and every name of a value looked up among those that the models can
+have (`slipstick.method.names`). Nothing is solved, and all problems are reported together.
+"""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method.methods import SIMULATED, DefaultForm
-from slipstick.method.names import unit_of
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
+from slipstick.late import np
+from slipstick.method.names import first_quantity, unit_of
+from slipstick.model.system import need_model
 from slipstick.results.study import Results, Sweep, Timeline, split_name
-from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import LinesSpec, MapSpec, StudySpec, TimelineSpec
+from slipstick.schema.inputs import REFERENCES, Settings
+from slipstick.schema.kinds.study import (
+    BarsSpec,
+    HistogramSpec,
+    LinesSpec,
+    MapSpec,
+    ProjectionPictureSpec,
+    StudySpec,
+    TimelineSpec,
+)
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
 from slipstick.schema.validate import validate
-from slipstick.study.cases import BASE, StudyContext, shown
-from slipstick.study.evaluator import ALL_SHARES, evaluator, unless_interrupted, with_derived
-from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.reading import read_study
+from slipstick.study.cases import (
+    BASE,
+    Place,
+    StudyContext,
+    SweepDefinition,
+    cases_of,
+    check_answer_names,
+    check_axes,
+    check_names,
+    kept,
+    shown,
+    sweeps_of,
+)
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unless_interrupted, with_derived
+from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.solve import given_values, timeline_of
-from slipstick.study.sweep import Progress, SweepPlan, carried_out, planned
+from slipstick.study.sweep import Progress, SweepPlan, carried_out, checked_sweep, planned
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PreparedStudy:
-    """A study with everything read, checked and built, ready to solve.
+    """A study with everything read and checked.
 
     Parameters
     ----------
     name : of the study
     context : the study as read, with what was fitted laid over its base
-    plans : points of each sweep
+    sweeps : what it varies
     questions : what it asks, by key
     """
 
     name: str
     context: StudyContext
-    plans: Mapping[str, SweepPlan]
+    sweeps: Sequence[SweepDefinition]
     questions: Mapping[str, Question]
+
+    @cached_property
+    def plans(self) -> dict[str, SweepPlan]:
+        """Points of each sweep, every model built; SpecError if one cannot be."""
+        return {each.name: planned(each, self.cases, self.context.library) for each in self.sweeps}
 
     @property
     def spec(self) -> StudySpec:
@@ -72,6 +104,8 @@ class PreparedStudy:
     @property
     def simulated(self) -> tuple[str, ...]:
         """Say of each sweep how many of its points are simulated without having been asked for."""
+        from slipstick.method.methods import SIMULATED, DefaultForm
+
         found = {
             name: sum(
                 group.form.simulated(group.values, len(group.rows))
@@ -105,10 +139,150 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     library = Library()
     tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
     name = Path(reference).stem if isinstance(reference, str) else "study"
-    spec = validate(StudySpec, tree)
-    found = read_study(spec, tree, library, overrides, fitted=True)
-    plans = {each.name: planned(each, found.context.cases, library) for each in found.sweeps}
-    return PreparedStudy(name, found.context, plans, found.questions)
+    found = read_study(validate(StudySpec, tree), tree, library, overrides, fitted=True, name=name)
+    assert found.plans is not None  # all models are built before anything is solved
+    return found
+
+
+def read_study(
+    spec: StudySpec,
+    tree: Table,
+    library: Library,
+    overrides: Settings | None = None,
+    *,
+    fitted: bool = False,
+    name: str = "study",
+) -> PreparedStudy:
+    """Read every case, sweep and question of a study.
+
+    Parameters
+    ----------
+    spec, tree : the study, checked and as written
+    library : every file that is read
+    overrides : values by path that hold in every case
+    fitted : fit what the study fits, and lay it over the base, where it holds in all cases and later questions
+    name : of the study
+
+    Raises
+    ------
+    SpecError : everything that is wrong
+    NoAnswerError : nothing can be fitted to the data of the study
+    """
+    study, sweeps = StudyContext.of(spec, tree, library, overrides or {}), sweeps_of(spec, tree)
+    problems: list[Problem] = []
+    with kept(problems):
+        check_names(study, sweeps)
+    whole: dict[str, Evaluator] = {}
+    for case, settings in study.cases.items():
+        with kept(problems):
+            whole[case] = _case(case, settings, study)
+    questions: dict[str, Question] = {}
+    for key, asked in spec.questions.items():
+        if all(case in whole for case in cases_of(asked)):
+            with kept(problems):
+                questions[key] = read_question(key, asked, study)
+                if fitted and not problems and (laid := questions[key].fitted_settings()):
+                    study = StudyContext.of(spec, tree, library, study.overrides, laid)
+                    whole = {case: evaluator(case, each, library) for case, each in study.cases.items()}
+    points: dict[str, list[Evaluator]] = {}
+    axes: dict[str, list[str]] = {}
+    for sweep in sweeps:
+        for case in sweep.spec.cases:
+            if case in whole:
+                with kept(problems):
+                    axes[sweep.name], built = checked_sweep(sweep, case, study)
+                    points.setdefault(sweep.name, []).extend(built)
+    with kept(problems):
+        check_axes(study, axes)
+    if "answer" not in spec.model_fields_set:
+        first = [first_quantity(each.built.shape.model, each.built.options.method) for each in whole.values()]
+        asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
+        study = replace(study, spec=asking)
+    if not problems:
+        added = {key: each for question in questions.values() for key, each in question.answer_names.items()}
+        check_answer_names(study, added)
+        _check_values(study, whole, points, added, questions)
+    if problems:
+        raise SpecError(list(dict.fromkeys(problems)))
+    return PreparedStudy(name, study, sweeps, questions)
+
+
+def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
+    """Build a case; of one with a model of its own, say what it takes from the base and its model does not know."""
+    try:
+        return evaluator(name, settings, study.library)
+    except SpecError as error:
+        base, changed = study.base, [path for path in REFERENCES if settings.get(path) is not study.base.get(path)]
+        why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
+        taken = [changed and each.path in base and settings[each.path] is base[each.path] for each in error.problems]
+        told = zip(error.problems, taken, strict=True)
+        raise SpecError([replace(each, message=each.message + why) if of else each for each, of in told]) from None
+
+
+def _check_values(
+    study: StudyContext,
+    cases: Mapping[str, Evaluator],
+    points: Mapping[str, Sequence[Evaluator]],
+    added: Mapping[str, ValueNames],
+    questions: Mapping[str, Question],
+) -> None:
+    """Refuse names of values that nothing asked for can have."""
+    named = {**{name: _NamesOf(each) for name, each in cases.items()}, **added}
+    of_sweeps = {name: list(map(_NamesOf, built)) for name, built in points.items()}
+    problems: list[Problem] = []
+
+    def check(place: Place, name: str, known: Sequence[ValueNames], who: str = "no answer has") -> None:
+        if known and not any(name in each for each in known):
+            near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
+            problems.append(study.problem(place, f"{who} the value {name}{near}"))
+
+    if "answer" in study.spec.model_fields_set:
+        everything = [named[name] for name in cases] + [each for several in of_sweeps.values() for each in several]
+        for index, name in enumerate(study.spec.answer):
+            check(("answer", index), name, everything)
+    for index, picture in enumerate(study.spec.pictures):
+        place: Place = ("pictures", index)
+        match picture:
+            case LinesSpec():
+                for number, name in enumerate(picture.y):
+                    check((*place, "y", number), name, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+            case MapSpec():
+                check((*place, "value"), picture.value, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+            case BarsSpec() if not isinstance(picture.stack, str):
+                drawn = [named[case] for case in picture.cases]
+                for label, names in picture.stack.items():
+                    for number, name in enumerate(names):
+                        check((*place, "stack", label, number), name, drawn, "no case of this picture has")
+            case TimelineSpec():
+                try:
+                    need_model(cases[picture.case].built.shape.model, "a timeline")
+                except ModelError as error:
+                    problems.append(study.problem((*place, "case"), str(error)))
+            case ProjectionPictureSpec(y=names) | HistogramSpec(value=names):
+                asked = dict.fromkeys(questions[picture.question].values or study.spec.answer, "")
+                places = {("value",): names} if isinstance(names, str) else {("y", n): y for n, y in enumerate(names)}
+                for where, name in places.items():
+                    check((*place, *where), name, [asked], f"{picture.question} does not ask for")
+    for question in questions.values():
+        problems += question.name_problems(named)
+    if problems:
+        raise SpecError(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamesOf(ValueNames):
+    """The names of the values of a case, listed when they are first asked for."""
+
+    case: Evaluator
+
+    def __getitem__(self, name: str) -> str:
+        return self.case.names[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.case.names)
+
+    def __len__(self) -> int:
+        return len(self.case.names)
 
 
 def run(
@@ -134,12 +308,15 @@ def run(
     for name, settings in cases.items():
         answers[name], resolved[name] = _answered(study, name, settings, base)
         progress(1)
-    named = [name for question in study.questions.values() for name in question.named_values]
+    questions = study.questions.values()
+    named = [name for question in questions for name in question.named_values]
     answers = with_derived(answers, BASE, [*spec.answer, *named])
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()
     )
+    remarks = [str(note) for question in questions for note in question.notes]
+    idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(
         name=study.name,
         title=spec.title or study.name,
@@ -151,11 +328,7 @@ def run(
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=tuple(
-            dict.fromkeys(
-                [*_remarks(study), *study.simulated, *_without_effect(sweeps), *_absent(study, answers, sweeps)]
-            )
-        ),
+        notes=tuple(dict.fromkeys([*remarks, *study.simulated, *idle, *_absent(study, answers, sweeps)])),
         timelines=_timelines(study),
     )
     for name, question in study.questions.items():
@@ -167,7 +340,7 @@ def run(
 
 def _answered(study: PreparedStudy, name: str, settings: Settings, base: Settings) -> tuple[Answer, object]:
     """Answer for a case, and lay out what it was solved with."""
-    ranked = any(name in each.shares_of for each in study.questions.values())
+    ranked = any(name in each.shares_of() for each in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     found = unless_interrupted(built.answer(ALL_SHARES if ranked else 0))
@@ -193,8 +366,6 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
 
 def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
     """Solve a sweep; what pictures show of it and no point has is not a number, or nothing."""
-    import numpy as np
-
     drawn = study.drawn_of(name)
     found = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *drawn])), **how)
     stages = [split_name(each)[1] for each in drawn if split_name(each)[0] == "limit"]
@@ -209,23 +380,11 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
 
 def _absent(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Name the values that were asked for and that no point has."""
-    known = {name for sweep in sweeps for name in (*sweep.columns, *(f"limit[{p}]" for p in sweep.limits))}
-    known |= {name for answer in answers.values() for name in _names_in(answer)}
+    known = {name for each in answers.values() for name in each.names} | {n for each in sweeps for n in each.columns}
+    known |= {f"limit[{each.pipeline}]" for answer in answers.values() for each in answer.limits}
+    known |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
     return [f"no answer has a value of {name}" for name in study.spec.answer if name not in known and solved]
-
-
-def _names_in(answer: Answer) -> list[str]:
-    """List the names of everything that an answer has a value for."""
-    return [*answer.names, *(f"limit[{each.pipeline}]" for each in answer.limits)]
-
-
-def _remarks(study: PreparedStudy) -> list[str]:
-    return [str(note) for each in study.questions.values() for note in each.notes]
-
-
-def _without_effect(sweeps: Sequence[Sweep]) -> list[str]:
-    return [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
 
 
 def versions() -> dict[str, str]:

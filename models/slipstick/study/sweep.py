@@ -19,12 +19,12 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.evaluator import Evaluator, evaluator, overhead, with_values
+from slipstick.study.evaluator import Evaluator, evaluator, overhead, why, with_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from slipstick.method.answers import Answers, CompiledModel
+    from slipstick.method.answers import CompiledModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,8 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
     first = {path: nodes[0] for path, nodes in axes.items()}
     found: list[Evaluator] = []
     for path, nodes in axes.items():
-        for node in map(nodes.__getitem__, to_check(nodes)):
-            with kept(problems):
-                if path not in REFERENCES and not is_solver_option(path):
-                    _given(path, node, inputs, library)
+        with kept(problems):
+            _read_axis(path, nodes, inputs, library)
     if problems:
         # What is wrong with a path is wrong with each of its values.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
@@ -310,7 +308,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Answers to one group, in the order of its rows."""
+    """Answers to one block, in the order of its rows."""
 
     rows: NDArray[np.intp]
     columns: Mapping[str, Array]
@@ -380,28 +378,24 @@ def _blocks(group: PointGroup, answer: Sequence[str], whole: bool) -> Iterator[_
 
 
 def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -> _Found:
-    form, rows = block.group.form, block.rows
-    if block.alone:
-        alone = form.brief_points(block.values)
-        column = alone.columns()[form.quantity]
-        return _Found(rows, {form.quantity: _spread(column, len(rows))}, form, alone.provenance(len(rows)))
-    points = form.points(block.values)
+    form, rows, built = block.group.form, block.rows, block.group.built
+    points = form.brief_points(block.values) if block.alone else form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
-    columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
-    model = block.group.built.model
-    if OVERHEAD in answer and isinstance(model, Model):
-        columns |= overhead(columns, model.useful)
+    columns = {key: np.broadcast_to(column, (len(rows),)) for key, column in points.columns().items()}
+    how = points.provenance(len(rows))
+    if block.alone:
+        return _Found(rows, {form.quantity: columns[form.quantity]}, form, how)
+    if OVERHEAD in answer and isinstance(built.model, Model):
+        columns |= overhead(columns, built.model.useful)
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
-    notes = block.group.built.notes
-    answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
-    return _Found(rows, columns, form, points.provenance(len(rows)), limits, answers)
-
-
-def _labelled(points: Answers, number: int, row: int, plan: SweepPlan, notes: tuple[str, ...]) -> Answer:
-    where = {axis.path: _plain(plan.points[axis.path][row]) for axis in plan.axes}
-    found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
-    return replace(found, notes=(*found.notes, *notes)) if notes else found
+    answers: list[Answer] = []
+    for number, row in enumerate(rows if whole else ()):
+        values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
+        where = {path: value if isinstance(value, str) else float(value) for path, value in values}
+        found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
+        answers.append(replace(found, notes=(*found.notes, *built.notes)))
+    return _Found(rows, columns, form, how, limits, answers)
 
 
 def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
@@ -443,16 +437,9 @@ def _failures(plan: SweepPlan, columns: Mapping[str, Array]) -> dict[int, str]:
     """Say why a point has no answer, in the words of the point solved alone."""
     failed: dict[int, str] = {}
     for group in plan.groups:
-        value = columns[group.form.quantity][group.rows]
-        wrong = ~np.isfinite(value)
-        for number in np.flatnonzero(wrong):
-            failed[int(group.rows[number])] = _why(group, int(number)) if len(failed) < MOST_WORDS else "no answer"
-    return dict(sorted(failed.items()))
-
-
-def _why(group: PointGroup, number: int) -> str:
-    alone = {path: each[number : number + 1] for path, each in group.values.items()}
-    return group.form.points(alone).answer(0, shares=False).failed or "no answer"
+        for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
+            failed[int(group.rows[number])] = why(group.form, group.values, number) if len(failed) < MOST_WORDS else ""
+    return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 
 def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
@@ -475,11 +462,3 @@ def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
         if np.any(same & (sorted_[1:] != sorted_[:-1]) & ~neither):
             return True
     return False
-
-
-def _spread(column: Array, count: int) -> Array:
-    return np.broadcast_to(column, (count,))
-
-
-def _plain(value: float | str) -> float | str:
-    return value if isinstance(value, str) else float(value)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from slipstick.answer import Value
 from slipstick.report.document import question_document
 from slipstick.report.formatting import question_section
 from slipstick.report.pictures import look
 from slipstick.report.write import frame
-from slipstick.results.study import Provenance
+from slipstick.results.study import Array, Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (
     BestProcessors,
     IsoefficiencyFormula,
     OverheadTerm,
     PublishedScalability,
-    ScaledRuns,
     ScaleResult,
     Scaling,
     bands_of,
@@ -29,25 +30,45 @@ from tests.report.made_up import SMALL_RESULTS
 
 COUNT = np.array([2.0, 4.0, 8.0])
 BY_FORM = Provenance(["closed-form"] * 3, [True] * 3)
-FIXED = ScaledRuns(
-    goal=None,
-    unit="1",
-    sizes={"items": np.array([100.0, 100.0, 100.0])},
+
+
+def runs(way: str, failed: dict[int, str], **columns: Array) -> Sweep:
+    units = {name: "1" if name in ("items", "efficiency") else "s" for name in columns}
+    points: dict[str, Any] = {"population.processors": COUNT}
+    axis = Axis("population.processors", "1", tuple(COUNT))
+    latency = columns["time"] * (1 - columns["efficiency"])
+    return Sweep(
+        f"scale/{way}",
+        (axis,),
+        ["base"] * 3,
+        points,
+        {**columns, "latency": latency},
+        {**units, "latency": "s"},
+        {},
+        BY_FORM,
+        failed,
+    )
+
+
+FIXED = runs(
+    "fixed-size",
+    {},
+    items=np.array([100.0, 100.0, 100.0]),
     time=np.array([1.0, 0.6, 0.5]),
     efficiency=np.array([0.9, 0.75, 0.45]),
-    account={"lock": np.array([0.1, 0.15, 0.275]), "busy": np.array([0.9, 0.45, 0.225]), "idle": np.zeros(3)},
-    failed={},
-    provenance=BY_FORM,
+    **{
+        "account[lock]": np.array([0.1, 0.15, 0.275]),
+        "account[busy]": np.array([0.9, 0.45, 0.225]),
+        "account[idle]": np.zeros(3),
+    },
 )
-KEPT = ScaledRuns(
-    goal=0.5,
-    unit="1",
-    sizes={"items": np.array([10.0, 40.0, np.nan])},
+KEPT = runs(
+    "efficiency-conserved",
+    {2: "no size will do"},
+    items=np.array([10.0, 40.0, np.nan]),
     time=np.array([0.2, 0.4, np.nan]),
     efficiency=np.array([0.5, 0.5, np.nan]),
-    account={"lock": np.array([0.1, 0.2, np.nan]), "busy": np.array([0.1, 0.2, np.nan])},
-    failed={2: "no size will do"},
-    provenance=BY_FORM,
+    **{"account[lock]": np.array([0.1, 0.2, np.nan]), "account[busy]": np.array([0.1, 0.2, np.nan])},
 )
 TABLE = np.full((3, 3), np.nan)
 TABLE[0, 1] = 0.5
@@ -63,15 +84,13 @@ GROWTH = IsoefficiencyFormula(
 MADE = Scaling(
     case="base",
     path="population.processors",
-    processors=COUNT,
-    powers={"items": 1.0},
-    units={"items": "1"},
     useful=("busy",),
     ways={"fixed-size": FIXED, "efficiency-conserved": KEPT},
+    goals={"efficiency-conserved": Value(0.5, "1")},
     matrix={"efficiency-conserved": TABLE},
-    fastest=BestProcessors(7.0, 0.4, at_the_end=False),
+    fastest=BestProcessors(7.0, Value(0.4, "s"), at_the_end=False),
     threshold=0.5,
-    largest=BestProcessors(8.0, 0.52, at_the_end=True),
+    largest=BestProcessors(8.0, Value(0.52, "1"), at_the_end=True),
     growth=GROWTH,
 )
 AT_THE_END = (
@@ -84,11 +103,13 @@ def test_bands_add_up_to_all_processors_and_the_useful_come_first() -> None:
     bands = bands_of(MADE, "fixed-size")
     assert list(bands) == ["busy", "lock"]
     assert sum(bands.values()) == pytest.approx(COUNT)
-    assert bands["busy"] == pytest.approx(COUNT * FIXED.efficiency)
+    assert bands["busy"] == pytest.approx(COUNT * FIXED["efficiency"])
 
 
 def test_without_an_account_there_are_two_bands() -> None:
-    bare = replace(MADE, ways={"fixed-size": replace(FIXED, account={})})
+    bare = replace(
+        MADE, ways={"fixed-size": replace(FIXED, columns={name: FIXED[name] for name in ("time", "efficiency")})}
+    )
     bands = bands_of(bare, "fixed-size")
     assert sum(bands.values()) == pytest.approx(COUNT)
     assert list(bands) == ["useful", "lost"]
@@ -134,7 +155,7 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
 
 
 def test_published_cells_stand_beside_ours() -> None:
-    cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
+    cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14", "closed-form", True),)
     beside = replace(MADE, printed=cells)
     section = question_section(ScaleResult((beside,)))
     # W'/W = 2 / 0.54 for twice the processors; 2 / 0.5 is the square of 2.
@@ -147,7 +168,7 @@ def test_published_cells_stand_beside_ours() -> None:
     document = question_document(ScaleResult((beside,)))
     assert document["scalings"][0]["printed"] == [
         {"processors": 2, "more_processors": 4, "way": "efficiency-conserved"}
-        | {"printed": 0.54, "computed": 0.5, "source": "Figure 14"}
+        | {"printed": 0.54, "computed": 0.5, "source": "Figure 14", "method": "closed-form", "exact": True, "bound": ""}
     ]
 
 
@@ -155,19 +176,15 @@ def test_json_has_what_the_page_has() -> None:
     document = question_document(ScaleResult((MADE,)))
     assert list(document) == ["scalings"]
     (found,) = document["scalings"]
-    assert (found["path"], found["processors"]) == ("population.processors", [2, 4, 8])
+    assert found["path"] == "population.processors"
     kept = found["ways"]["efficiency-conserved"]
-    assert (kept["goal"], kept["unit"]) == (0.5, "1")
-    assert kept["sizes"] == {"items": [10, 40, None]}
+    assert found["goals"] == {"efficiency-conserved": {"value": 0.5, "unit": "1", "low": None, "high": None}}
+    assert (kept["points"]["population.processors"], kept["columns"]["items"]) == ([2, 4, 8], [10, 40, None])
     assert kept["failed"] == {"2": "no size will do"}
     assert kept["provenance"]["methods"] == ["closed-form"] * 3
-    assert found["ways"]["fixed-size"]["goal"] is None
     assert found["matrix"]["efficiency-conserved"][0] == [None, 0.5, None]
-    assert (found["fastest"]["processors"], found["fastest"]["value"], found["fastest"]["at_the_end"]) == (
-        7,
-        0.4,
-        False,
-    )
+    fastest = found["fastest"]
+    assert (fastest["processors"], fastest["value"]["value"], fastest["at_the_end"]) == (7, 0.4, False)
     assert found["growth"]["terms"][1] == {"text": "b*N**2", "order": "N**2", "since": 33.3}
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
@@ -191,7 +208,7 @@ def test_what_does_not_scale_says_why() -> None:
 
 
 def test_where_nothing_stands_out_that_is_said() -> None:
-    nothing = BestProcessors(None, float("nan"), at_the_end=False)
+    nothing = BestProcessors(None, Value(None, "s"), at_the_end=False)
     text = ScaleResult((replace(MADE, fastest=nothing, largest=nothing, growth=None),)).text()
     assert "At a fixed size no number of processors has an answer" in text
     assert "At a fixed size no number of processors has an efficiency of at least 50 %" in text

@@ -54,29 +54,31 @@ def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int
 
 def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
     (track,) = projection().tracks
-    for year, time, efficiency in zip(range(2005, 2026, 5), *list(track.columns.values())[:2], strict=True):
+    for year, time, efficiency in zip(range(2005, 2026, 5), *list(track.sweep.columns.values())[:2], strict=True):
         p = 1.4 ** min(year - 2005, 5) * 1.1 ** max(0, year - 2010)
         given = {"technology__processors": repr(p), "technology__adapter": repr(1.05 ** -(year - 2005))}
         assert time == pytest.approx(alone(**given))
         assert efficiency == pytest.approx(alone("efficiency", **given))
-    assert track.columns["overhead"] == pytest.approx(track.columns["time"] * (1 - track.columns["efficiency"]))
+    assert track.sweep.columns["overhead"] == pytest.approx(
+        track.sweep.columns["time"] * (1 - track.sweep.columns["efficiency"])
+    )
 
 
 def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
     (track,) = projection(base="{model: model.yaml, technology.processors: 2, technology.adapter: 0.5}").tracks
     given = {"technology__processors": repr(2 * 1.4**5), "technology__adapter": repr(0.5 * 1.05**-5)}
-    assert track.columns["time"][1] == pytest.approx(alone(**given))
+    assert track.sweep.columns["time"][1] == pytest.approx(alone(**given))
 
 
 def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
     (track,) = projection().tracks
     rates = stats.lognorm(0.1, scale=1.1).ppf([0.95, 0.05])
     for index, year in enumerate(range(2005, 2026, 5)):
-        for rate, end in zip(rates, (track.low, track.high), strict=True):
+        for rate, end in zip(rates, ("low[time]", "high[time]"), strict=True):
             p = 1.4 ** min(year - 2005, 5) * rate ** max(0, year - 2010)
             given = {"technology__processors": repr(float(p)), "technology__adapter": repr(1.05 ** -(year - 2005))}
-            assert end["time"][index] == pytest.approx(alone(**given), rel=5e-3)
-    assert track.low["time"][1] == pytest.approx(track.high["time"][1])  # to 2010 nothing is uncertain
+            assert track.sweep[end][index] == pytest.approx(alone(**given), rel=5e-3)
+    assert track.sweep["low[time]"][1] == pytest.approx(track.sweep["high[time]"][1])  # to 2010 nothing is uncertain
 
 
 def test_conditions_are_timed_between_the_years(folder: Path) -> None:
@@ -119,24 +121,24 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
 
 def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: Path) -> None:
     one, four = projection().tracks[0], projection(jobs=4).tracks[0]
-    assert one.low["time"].tolist() == four.low["time"].tolist()
+    assert one.sweep["low[time]"].tolist() == four.sweep["low[time]"].tolist()
     two = "what_if: {slow: {parameters.memory: 9 ms}}\n" + PROJECT.replace(
         "  base_year", "  cases: [base, slow]\n  base_year"
     )
-    assert projection(two).tracks[0].high["time"].tolist() == one.high["time"].tolist()
+    assert projection(two).tracks[0].sweep["high[time]"].tolist() == one.sweep["high[time]"].tolist()
     other = projection(PROJECT + "  seed: 7\n").tracks[0]
-    assert other.low["time"].tolist() != one.low["time"].tolist()
-    assert other.low["time"] == pytest.approx(one.low["time"], rel=2e-3)
+    assert other.sweep["low[time]"].tolist() != one.sweep["low[time]"].tolist()
+    assert other.sweep["low[time]"] == pytest.approx(one.sweep["low[time]"], rel=2e-3)
 
 
 def test_other_methods_go_along_as_well(folder: Path) -> None:
     few = PROJECT.replace("samples: 1024", "samples: 0")
     closed = projection(few).tracks[0]
     mean = projection(few, base="{model: model.yaml, method: mean-value}").tracks[0]
-    assert set(mean.provenance.methods) == {"mean-value"}
+    assert set(mean.sweep.provenance.methods) == {"mean-value"}
     # Nobody waits for anything, so both are right.
-    assert mean.columns["time"] == pytest.approx(closed.columns["time"])
-    assert closed.low == {}
+    assert mean.sweep.columns["time"] == pytest.approx(closed.sweep.columns["time"])
+    assert "low[time]" not in closed.sweep.columns
 
 
 def test_a_program_of_the_catalogue_goes_along_the_paper_s_trend(folder: Path) -> None:
@@ -149,14 +151,14 @@ project:
     base = "{model: dvsm/page-fault, machine: rs6000-43p-atm, workload: page-fault}"
     (track,) = projection(text, base=base).tracks
     given = {"machine": "rs6000-43p-atm", "workload": "page-fault", "technology__processors": "4"}
-    assert track.columns["time"][1] == pytest.approx(alone(model="dvsm/page-fault", **given))
+    assert track.sweep.columns["time"][1] == pytest.approx(alone(model="dvsm/page-fault", **given))
 
 
 def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path) -> None:
     text = "project: {trends: [milestones], base_year: 1996, years: [1996, 2002], samples: 0}\n"
     given = {"model": "dvsm/page-fault", "machine": "rs6000-43p-atm", "workload": "page-fault"}
     (track,) = projection(text, base="{" + ", ".join(f"{key}: {each}" for key, each in given.items()) + "}").tracks
-    assert track.columns["time"][1] == pytest.approx(alone(technology="milestones-2002", **given), rel=1e-4)
+    assert track.sweep.columns["time"][1] == pytest.approx(alone(technology="milestones-2002", **given), rel=1e-4)
 
 
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,8 +257,8 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     text = PROJECT.replace("step: 5", "step: 0.1").replace("samples: 1024", "samples: 4096")
     (track,) = projection(text).tracks
-    assert len(track.low["time"]) == 201
-    assert np.all(np.diff(track.columns["time"]) < 0)
+    assert len(track.sweep["low[time]"]) == 201
+    assert np.all(np.diff(track.sweep.columns["time"]) < 0)
 
 
 def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path) -> None:
@@ -265,8 +267,8 @@ def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path
     doubling = np.log(2) / np.log(1.4)
     assert by_factor.years == pytest.approx([2005 - doubling, 2005, 2005 + doubling, 2011])
     (track,), (other,) = by_factor.tracks, by_year.tracks
-    assert track.columns["time"][[1, 3]] == pytest.approx(other.columns["time"])
-    assert track.high["time"][[1, 3]] == pytest.approx(other.high["time"])
+    assert track.sweep.columns["time"][[1, 3]] == pytest.approx(other.sweep.columns["time"])
+    assert track.sweep["high[time]"][[1, 3]] == pytest.approx(other.sweep["high[time]"])
 
 
 def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:

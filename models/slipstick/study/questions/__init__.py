@@ -7,9 +7,8 @@ and tables. Modules are imported only where a study asks for them.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -41,59 +40,33 @@ class BaseAnswers:
     jobs: int = 1
 
 
-class Question(ABC):
-    """One question of a study, read, checked and built."""
+@dataclass(frozen=True)
+class Question:
+    """One question of a study, read, checked and built.
 
-    @property
-    def answer_names(self) -> Mapping[str, ValueNames]:
-        """Names of the answers that its result adds beside the cases, with the names of their values."""
-        return {}
+    Parameters
+    ----------
+    solve : answers it
+    answer_names : names of the answers that its result adds beside the cases, with the names of their values
+    shares_of : gives the cases whose answers must have the share of every parameter
+    named_values : values of cases that it reads by name, so that those derived from others are there
+    points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
+    notes : what is odd about the files that it reads
+    values : the values that it answers for; by default those that the study asks for
+    name_problems : lists the names in it that are of no value, given the names of the values of each case, and of each
+        answer that a question adds
+    fitted_settings : gives values by path to lay over the base of the study before the cases are built
+    """
 
-    @property
-    def shares_of(self) -> Collection[str]:
-        """The cases whose answers must have the share of every parameter."""
-        return ()
-
-    @property
-    def named_values(self) -> Collection[str]:
-        """Values of cases that it reads by name, so that those derived from others are there."""
-        return ()
-
-    @property
-    def points(self) -> int:
-        """How many points it solves beside those of the cases and sweeps, for a progress bar."""
-        return 0
-
-    @property
-    def notes(self) -> Sequence[Problem]:
-        """What is odd about the files that it reads."""
-        return ()
-
-    def fitted_settings(self) -> Settings:
-        """Give values by path to lay over the base of the study before the cases are built."""
-        return {}
-
-    def values_of(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Name the values that it answers for.
-
-        Parameters
-        ----------
-        wanted : what the study asks for
-        """
-        return wanted
-
-    def name_problems(self, named: Mapping[str, ValueNames]) -> Sequence[Problem]:
-        """List the names in it that are of no value.
-
-        Parameters
-        ----------
-        named : names of the values of each case, and of each answer that a question adds
-        """
-        return ()
-
-    @abstractmethod
-    def solve(self, answers: BaseAnswers) -> QuestionResult:
-        """Answer the question."""
+    solve: Callable[[BaseAnswers], QuestionResult]
+    answer_names: Mapping[str, ValueNames] = field(default_factory=dict)
+    shares_of: Callable[[], Collection[str]] = tuple
+    named_values: Collection[str] = ()
+    points: int = 0
+    notes: Sequence[Problem] = ()
+    values: Sequence[str] = ()
+    name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
+    fitted_settings: Callable[[], Settings] = dict
 
 
 def read_question(name: str, asked: Any, study: StudyContext) -> Question:

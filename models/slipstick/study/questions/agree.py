@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,41 +48,24 @@ class AgreeResult(QuestionResult):
             yield "\n".join(f"- {escape(line)}" for line in agreement_words(each))
 
 
-@dataclass(frozen=True)
-class AgreeQuestion(Question):
-    """Cases to solve by each of several methods."""
+def _agreement(case: Evaluator, methods: Sequence[str], known: Answer) -> Agreement:
+    """Solve a case by several methods; what it was solved by already is not done again."""
+    from slipstick.method.agreement import agreement
+    from slipstick.method.methods import answered
 
-    methods: tuple[str, ...]
-    cases: Mapping[str, Evaluator]
-
-    @property
-    def points(self) -> int:
-        """How many answers that takes."""
-        return len(self.methods) * len(self.cases)
-
-    def solve(self, answers: BaseAnswers) -> AgreeResult:
-        """Solve each case by each method."""
-        return AgreeResult(tuple(self._agreement(case, answers.cases[case]) for case in self.cases))
-
-    def _agreement(self, case: str, known: Answer) -> Agreement:
-        """Solve a case by several methods; what it was solved by already is not done again."""
-
-        from slipstick.method.agreement import agreement
-        from slipstick.method.methods import answered
-
-        built = self.cases[case].built
-        together: list[Answer] = []
-        for method in self.methods:
-            if known.method == method:
-                together.append(known)
-            else:
-                several = answered(built.model, built.parameters, method, built.options.simulation)
-                unless_interrupted(several[0])
-                together += several
-        return agreement(case, together)
+    built = case.built
+    together: list[Answer] = []
+    for method in methods:
+        if known.method == method:
+            together.append(known)
+        else:
+            several = answered(built.model, built.parameters, method, built.options.simulation)
+            unless_interrupted(several[0])
+            together += several
+    return agreement(case.case, together)
 
 
-def read(asked: AgreeSpec, study: StudyContext) -> AgreeQuestion:
+def read(asked: AgreeSpec, study: StudyContext) -> Question:
     """Check the methods, and build the cases.
 
     Raises
@@ -106,4 +89,8 @@ def read(asked: AgreeSpec, study: StudyContext) -> AgreeQuestion:
                 problems.append(study.problem(("agree", "methods", index), why))
     if problems:
         raise SpecError(problems)
-    return AgreeQuestion(tuple(asked.methods), cases)
+
+    def solve(answers: BaseAnswers) -> AgreeResult:
+        return AgreeResult(tuple(_agreement(each, asked.methods, answers.cases[case]) for case, each in cases.items()))
+
+    return Question(solve, points=len(asked.methods) * len(cases))

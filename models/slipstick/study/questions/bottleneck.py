@@ -20,9 +20,8 @@ from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
-from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
-from slipstick.schema.text import Entry, Table, at
-from slipstick.study.cases import Place, StudyContext, SweepDefinition
+from slipstick.schema.kinds.study import BottleneckSpec
+from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, SweepPlan, carried_out, planned
@@ -122,41 +121,25 @@ class BottleneckResult(QuestionResult):
             yield _resources(each)
 
 
-@dataclass(frozen=True)
-class BottleneckQuestion(Question):
-    """Cases to find the bottleneck of, each with its points along the axis."""
-
-    plans: dict[str, SweepPlan]
-
-    @property
-    def points(self) -> int:
-        """How many points there are."""
-        return sum(len(plan.cases) for plan in self.plans.values())
-
-    def solve(self, answers: BaseAnswers) -> BottleneckResult:
-        """Solve every point by the method of its case, and compare it with the asymptotic bounds."""
-        return BottleneckResult(tuple(_solved(case, plan, answers.jobs) for case, plan in self.plans.items()))
-
-
-def read(asked: BottleneckSpec, study: StudyContext) -> BottleneckQuestion:
+def read(asked: BottleneckSpec, study: StudyContext) -> Question:
     """Read the axis, and build the models; nothing is solved.
 
     Raises
     ------
     SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or no resource
     """
-    written = at(study.tree, _PLACE)
-    assert written is not None
-    node = Table({"axes": Entry(written.mark, written)}, written.mark)
-    plans = {}
+    plans: dict[str, SweepPlan] = {}
     for index, case in enumerate(asked.cases):
         if why := _unfit(evaluator(case, study.cases[case], study.library).built.model):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {why}")
-        sweep = SweepDefinition("bottleneck", SweepSpec(axes=asked.along, cases=[case]), node, ("bottleneck",))
-        plans[case] = planned(sweep, study.cases, study.library)
+        plans[case] = planned(study.axes_in(_PLACE, asked.along, case), study.cases, study.library)
         if plans[case].axes[0].named:
             raise study.refusal(_PLACE, "an axis of numbers is wanted, such as the number of processors")
-    return BottleneckQuestion(plans)
+
+    def solve(answers: BaseAnswers) -> BottleneckResult:
+        return BottleneckResult(tuple(_solved(case, plan, answers.jobs) for case, plan in plans.items()))
+
+    return Question(solve, points=sum(len(plan.cases) for plan in plans.values()))
 
 
 def _unfit(model: object) -> str:

@@ -114,41 +114,7 @@ class CompareResult(QuestionResult):
         return map(comparison, self.compared)
 
 
-@dataclass(frozen=True)
-class CompareQuestion(Question):
-    """Published tables to fill in."""
-
-    tables: Sequence[TableSpec]
-    study: StudyContext
-
-    def solve(self, answers: BaseAnswers) -> CompareResult:
-        """Fill in the tables."""
-        return CompareResult(tuple(self._filled(each, answers.named) for each in self.tables))
-
-    @property
-    def named_values(self) -> set[str]:
-        """What the rows add up."""
-        return {name for table in self.tables for row in table.rows for name in row.sum}
-
-    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
-        """List the values of rows that no case of their table has, and those of another unit than the table's."""
-        found = []
-        for index, table in enumerate(self.tables):
-            known = [named[case] for case in table.columns]
-            for row, spec in enumerate(table.rows):
-                for number, name in enumerate(spec.sum):
-                    if why := _unfit(name, table, known):
-                        found.append(self.study.problem(("compare", index, "rows", row, "sum", number), why))
-        return found
-
-    def _filled(self, spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
-        factor = float(scale(spec.unit)[0])
-        rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
-        how = Provenance.of([answers[case] for case in spec.columns])
-        return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how)
-
-
-def read(asked: Sequence[TableSpec], study: StudyContext) -> CompareQuestion:
+def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
     """Check the units of published tables; their values can be checked only beside answers.
 
     Raises
@@ -163,7 +129,29 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> CompareQuestion:
             problems.append(study.problem(("compare", index, "unit"), str(error)))
     if problems:
         raise SpecError(problems)
-    return CompareQuestion(asked, study)
+
+    def solve(answers: BaseAnswers) -> CompareResult:
+        return CompareResult(tuple(_filled(each, answers.named) for each in asked))
+
+    summed = {name for table in asked for row in table.rows for name in row.sum}
+    return Question(solve, named_values=summed, name_problems=lambda named: _misnamed(asked, study, named))
+
+
+def _misnamed(tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]) -> Iterator[Problem]:
+    """List the values of rows that no case of their table has, and those of another unit than the table's."""
+    for index, table in enumerate(tables):
+        known = [named[case] for case in table.columns]
+        for row, spec in enumerate(table.rows):
+            for number, name in enumerate(spec.sum):
+                if why := _unfit(name, table, known):
+                    yield study.problem(("compare", index, "rows", row, "sum", number), why)
+
+
+def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
+    factor = float(scale(spec.unit)[0])
+    rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
+    how = Provenance.of([answers[case] for case in spec.columns])
+    return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how)
 
 
 def _unfit(name: str, table: TableSpec, known: Sequence[ValueNames]) -> str:

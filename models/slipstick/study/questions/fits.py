@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,9 +23,9 @@ from slipstick.results.question import QuestionResult
 from slipstick.results.study import Fitting
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import FitSpec, FitsPictureSpec, MadeSpec
-from slipstick.schema.text import Node, Scalar, at, from_plain
+from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.questions import Question
 from slipstick.study.questions.measured import runs_of
 
 if TYPE_CHECKING:
@@ -112,35 +112,7 @@ class _ReadFit:
         return found if self.base is None else _with_base(found, self.base.built.name)
 
 
-@dataclass(frozen=True)
-class FitsQuestion(Question):
-    """Models to fit to measured times, and what is odd about the files."""
-
-    fits: tuple[_ReadFit, ...]
-    odd: Sequence[Problem] = ()
-
-    @property
-    def notes(self) -> Sequence[Problem]:
-        """What is odd about the files."""
-        return self.odd
-
-    @cached_property
-    def _found(self) -> dict[str, Fitting]:
-        return {each.name: each.fitted() for each in self.fits}
-
-    def fitted_settings(self) -> Settings:
-        """Fit, and give the fitted values of the base."""
-        free = next((each for each in self.fits if each.base is not None), None)
-        if free is None or free.base is None:
-            return {}
-        return _laid(free.base, self._found[free.name], free.source)
-
-    def solve(self, answers: BaseAnswers) -> FitsResult:
-        """Give all fits."""
-        return FitsResult(self._found)
-
-
-def read(asked: Mapping[str, FitSpec], study: StudyContext) -> FitsQuestion:
+def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
     """Read and check everything that a study fits, without fitting it.
 
     Raises
@@ -168,7 +140,16 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> FitsQuestion:
         if base is not None:
             families.insert(0, base.family())
         found.append(_ReadFit(spec, name, timings, source, families, truth, base, name in drawn))
-    return FitsQuestion(tuple(found), odd)
+
+    @cache
+    def fitted() -> dict[str, Fitting]:
+        return {each.name: each.fitted() for each in found}
+
+    def laid() -> Settings:
+        free = ((each.name, each.base, each.source) for each in found if each.base is not None)
+        return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
+
+    return Question(lambda answers: FitsResult(fitted()), notes=odd, fitted_settings=laid)
 
 
 def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
@@ -248,7 +229,7 @@ def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) 
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
-    found = at(study.tree, place)
+    found = study.written(place)
     assert isinstance(found, Scalar)
     return found
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, UnknownNameError
-from slipstick.measure.account import Measured, measured
+from slipstick.errors import UnknownNameError
+from slipstick.measure.account import measured
 from slipstick.measure.formats import read as read_runs
 from slipstick.measure.measurements import Measurements
 from slipstick.report.formatting import escape
@@ -16,9 +16,8 @@ from slipstick.report.measured import measured_table, most_lost
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.schema.kinds.study import MeasuredSpec
 from slipstick.schema.library import find, names, table_called
-from slipstick.schema.text import at
 from slipstick.study.cases import Place, StudyContext
-from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.study.questions import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +48,8 @@ class MeasuredResult(QuestionResult):
         return {f"{name}-{each.point['p']:g}": each for name, answers in self.measured.items() for each in answers}
 
 
-@dataclass(frozen=True)
-class MeasuredQuestion(Question):
-    """Runs to account for; the accounts are made as they are read, for they show whether the data make sense."""
-
-    runs: Mapping[str, Measured]
-
-    @property
-    def answer_names(self) -> dict[str, ValueNames]:
-        """Each number of processors of each question, as NAME-PROCESSORS."""
-        found = self._result.named_answers()
-        return {name: {value: each.unit(value) for value in each.names} for name, each in found.items()}
-
-    @property
-    def notes(self) -> list[Problem]:
-        """What is odd about the files."""
-        return [note for each in self.runs.values() for note in each.notes]
-
-    @property
-    def _result(self) -> MeasuredResult:
-        return MeasuredResult({name: each.answers for name, each in self.runs.items()})
-
-    def solve(self, answers: BaseAnswers) -> MeasuredResult:
-        """Give the accounts."""
-        return self._result
-
-
-def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> MeasuredQuestion:
-    """Account for the measured runs of a study.
+def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
+    """Account for the measured runs of a study; this is done as they are read, for it shows whether the data make sense.
 
     Raises
     ------
@@ -91,7 +64,12 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> MeasuredQues
             found[name] = measured(runs, each.statistic, each.region, timer)
         except UnknownNameError as error:
             raise study.refusal((*place, "region"), str(error)) from None
-    return MeasuredQuestion(found)
+    result = MeasuredResult({name: each.answers for name, each in found.items()})
+    return Question(
+        lambda answers: result,
+        answer_names={name: each.units for name, each in result.named_answers().items()},
+        notes=[note for each in found.values() for note in each.notes],
+    )
 
 
 def runs_of(data: str, place: Place, study: StudyContext) -> Measurements:
@@ -101,12 +79,11 @@ def runs_of(data: str, place: Place, study: StudyContext) -> Measurements:
     ------
     SpecError : the file is missing or wrong
     """
-    node = at(study.tree, place)
-    assert node is not None
+    mark = study.written(place).mark
     if data in names("profile"):
-        study.library.load("profile", data, node.mark, "data")
+        study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
-    path = study.library.beside(table_called(data) or data, node.mark)
+    path = study.library.beside(table_called(data) or data, mark)
     found = read_runs(path)  # refuses a file that is too large, before it is read again for its hash
     study.library.keep_hash(path)
     return found

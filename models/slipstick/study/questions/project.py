@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
@@ -14,27 +14,16 @@ from slipstick.late import Array, np
 from slipstick.method.sampling import random_stream, sample_points
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
-from slipstick.report.formatting import (
-    NO_ENDS,
-    NOTHING,
-    Ends,
-    counted,
-    escape,
-    markdown_table,
-    percent,
-    prose,
-    quantity,
-)
+from slipstick.report.formatting import NOTHING, Ends, counted, escape, markdown_table, percent, prose, quantity
 from slipstick.report.pictures import STROKES, axis_title, legend_of, logarithmic, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
-from slipstick.schema.kinds.study import ProjectionPictureSpec, ProjectSpec
+from slipstick.results.study import Axis, Sweep, split_name
+from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec
 from slipstick.schema.text import at
 from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.questions import Question
 from slipstick.study.questions.trends import (
     Condition,
-    Crossing,
     TrendedCase,
     condition_of,
     factors_of,
@@ -97,36 +86,33 @@ class ConditionHistory:
 
     condition: str
     holds_first: bool | None
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[Change, ...]
     undecided: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectedCase:
-    """One case along one trend; arrays run along the years.
+    """One case along one trend.
 
     Parameters
     ----------
     case, trend : which
-    provenance : how each year was solved
-    columns : answers with the rates as stated, in base units
-    low, high : band of each answer, or its interval where it is simulated; empty if neither is known
+    sweep : the answers at the years, with the rates as stated; the ends are those of the band, or of the interval where it
+        is simulated; without effect is what the trend changes and the case does not have
     dominant : the class of cost that takes the most time, from when to when
     conditions : when conditions hold
-    unmoved : what the trend changes and the case does not have
-    failed : why a year has no answer
     """
 
     case: str
     trend: str
-    provenance: Provenance
-    columns: Mapping[str, Array]
-    low: Mapping[str, Array]
-    high: Mapping[str, Array]
+    sweep: Sweep
     dominant: tuple[DominantClass, ...] = ()
     conditions: tuple[ConditionHistory, ...] = ()
-    unmoved: tuple[str, ...] = ()
-    failed: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[str]:
+        """The answers that it has."""
+        return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +124,6 @@ class Projection:
     base_year : that the cases' values are of
     years : rising
     tracks : case by case, trend by trend
-    units : base unit of each answer
     rates : every rate that is used
     titles : of the trends, by name
     samples, band, seed : draws, and the part of them that the band holds
@@ -148,7 +133,6 @@ class Projection:
     base_year: float
     years: Array
     tracks: tuple[ProjectedCase, ...]
-    units: Mapping[str, str]
     rates: tuple[UsedRate, ...]
     titles: Mapping[str, str]
     samples: int
@@ -195,16 +179,8 @@ class ProjectResult(QuestionResult):
 
 
 @dataclass(frozen=True)
-class ProjectQuestion(Question):
-    """Cases along trends, everything read and built.
-
-    Parameters
-    ----------
-    spec : what is asked
-    listed : the years, rising
-    tracks : each case along each trend, with the conditions to watch
-    factors : of the processors that the years stand for, if the study asks for those
-    """
+class _ProjectedCases:
+    """Cases along trends, with the conditions to watch, over years that rise, or stand for factors of the processors."""
 
     spec: ProjectSpec
     listed: Sequence[float] | Array
@@ -216,12 +192,8 @@ class ProjectQuestion(Question):
         """The years as an array."""
         return np.asarray(self.listed, dtype=float)
 
-    def solve(self, answers: BaseAnswers) -> ProjectResult:
-        """Answer for every year."""
-        return ProjectResult(_projected(self, answers.wanted, answers.jobs))
 
-
-def read(asked: ProjectSpec, study: StudyContext) -> ProjectQuestion:
+def read(asked: ProjectSpec, study: StudyContext) -> Question:
     """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
 
     Raises
@@ -239,18 +211,18 @@ def read(asked: ProjectSpec, study: StudyContext) -> ProjectQuestion:
         for trended in trends:
             track = trended_case(case, trended, asked.base_year, ("project", "base_year"), study).smoothed
             conditions = (
-                condition_of(text, ("project", "watch", index), track.case, track.case, study)
+                condition_of(text, ("project", "watch", index), track.case, study, track.case)
                 for index, text in enumerate(asked.watch)
             )
             tracks.append((track, tuple(conditions)))
-    return ProjectQuestion(asked, years, tuple(tracks), factors)
+    cases = _ProjectedCases(asked, years, tuple(tracks), factors)
+    return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted, answers.jobs)))
 
 
 def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
-    node, place = at(study.tree, ["project", "factors"]), ("project", "factors")
-    assert node is not None
+    place = ("project", "factors")
     assert asked.factors is not None
-    numbers = numbers_of(axis_nodes(asked.factors, node, place))
+    numbers = numbers_of(axis_nodes(asked.factors, study.written(place), place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
         raise study.refusal(place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16")
     return np.array(numbers)
@@ -285,17 +257,14 @@ def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     return numbers
 
 
-def _projected(asked: ProjectQuestion, answer: Sequence[str], jobs: int) -> Projection:
+def _projected(asked: _ProjectedCases, answer: Sequence[str], jobs: int) -> Projection:
     spec = asked.spec
-    tracks = tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks)
     trends = {track.trend.name: track.trend for track, _ in asked.tracks}
-    units = {name: track.case.unit(name) for track, _ in asked.tracks for name in answer if name in track.case.names}
     return Projection(
         factors=asked.factors,
         base_year=spec.base_year,
         years=asked.years,
-        tracks=tracks,
-        units=units,
+        tracks=tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks),
         rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
         titles={name: trend.title for name, trend in trends.items()},
         samples=spec.samples,
@@ -305,43 +274,47 @@ def _projected(asked: ProjectQuestion, answer: Sequence[str], jobs: int) -> Proj
 
 
 def _track(
-    track: TrendedCase, conditions: Sequence[Condition], asked: ProjectQuestion, answer: Sequence[str], jobs: int
+    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str], jobs: int
 ) -> ProjectedCase:
     years, case = asked.years, track.case
     values = track.values(years)
     found, how = case.solved(values, jobs=jobs)
-    first = found[case.form.quantity]
-    low, high, margins = _band(track, conditions, asked, answer, jobs)
-    for name in answer:
-        if f"low[{name}]" in found:
-            # A band of estimates is widened by how far each of them may be off, which is the most that both can be.
-            value = found[name]
-            low[name] = low.get(name, value) - (value - found[f"low[{name}]"])
-            high[name] = high.get(name, value) + (found[f"high[{name}]"] - value)
-    return ProjectedCase(
-        case=case.case,
-        trend=track.trend.name,
+    bands, margins = _band(track, conditions, asked, answer, jobs)
+    columns = {name: found[name] for name in answer if name in found}
+    for name, value in list(columns.items()):
+        for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
+            if name in bands:
+                columns[end] = bands[name][number]
+            if end in found:
+                # A band of estimates is widened by how far each of them may be off, which is the most that both can be.
+                columns[end] = columns.get(end, value) + (found[end] - value)
+    failed = np.flatnonzero(~np.isfinite(found[case.form.quantity]))
+    sweep = Sweep(
+        name="project",
+        axes=(Axis(YEAR, "", tuple(years.tolist())),),
+        cases=[case.case] * len(years),
+        points={YEAR: years} if asked.factors is None else {"processors": asked.factors, YEAR: years},
+        columns=columns,
+        units={name: case.unit(name) for name in columns},
+        limits={},
         provenance=how,
-        columns={name: found[name] for name in answer if name in found},
-        low=low,
-        high=high,
-        dominant=tuple(_dominant(found, years)),
-        conditions=tuple(
-            _history(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
-            for index, condition in enumerate(conditions)
-        ),
-        unmoved=track.unmoved,
-        failed={int(index): case.why(values, int(index)) for index in np.flatnonzero(~np.isfinite(first))},
+        failed={int(index): case.why(values, int(index)) for index in failed},
+        idle=track.unmoved,
     )
+    histories = (
+        _history(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
+        for index, condition in enumerate(conditions)
+    )
+    return ProjectedCase(case.case, track.trend.name, sweep, tuple(_dominant(found, years)), tuple(histories))
 
 
 def _band(
-    track: TrendedCase, conditions: Sequence[Condition], asked: ProjectQuestion, answer: Sequence[str], jobs: int
-) -> tuple[dict[str, Array], dict[str, Array], list[Array]]:
-    """Give the ends of the band of each answer, and the margins of each condition [samples, years] of all draws."""
+    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str], jobs: int
+) -> tuple[dict[str, Array], list[Array]]:
+    """Give the band of each answer [ends, years], and the margins of each condition [samples, years] of all draws."""
     spec, years = asked.spec, asked.years
     if not spec.samples:
-        return {}, {}, []
+        return {}, []
     # The same draws for every case along a trend, so that cases differ by what they are.
     draws = sample_points(
         dict(track.trend.draws()), spec.samples, random_stream(spec.seed, f"project:{track.trend.name}")
@@ -354,18 +327,9 @@ def _band(
         cut = {name: each[start : start + step] for name, each in factors.items()}
         pieces.append(track.case.columns(track.values(years, cut), wanted, jobs=jobs))
     found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    margins = [condition.look(found)[0][0].reshape(spec.samples, len(years)) for condition in conditions]
-    ends = ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
-    quantiles = {
-        name: np.quantile(found[name].reshape(spec.samples, len(years)), ends, axis=0)
-        for name in answer
-        if name in found
-    }
-    return (
-        {name: each[0] for name, each in quantiles.items()},
-        {name: each[1] for name, each in quantiles.items()},
-        margins,
-    )
+    shape, ends = (spec.samples, len(years)), ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
+    margins = [condition.look(found)[0][0].reshape(shape) for condition in conditions]
+    return {name: np.quantile(found[name].reshape(shape), ends, axis=0) for name in answer if name in found}, margins
 
 
 def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
@@ -397,19 +361,18 @@ def _history(
     return ConditionHistory(condition.text, first, with_bands, tuple(undecided))
 
 
-def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Crossing:
+def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Change:
     """Give a crossing the band of the first crossing to the same side in each draw, widened by its own interval."""
-    found = Crossing(change.value, change.starts, jump=change.jump, low=change.low, high=change.high)
     if margins is None:
-        return found
+        return change
     places = _first_crossings(margins if change.starts else -margins, years)
     crossed = places[np.isfinite(places)]
     if not len(crossed):
-        return replace(found, part=0.0)
+        return replace(change, part=0.0)
     low, high = (float(each) for each in np.quantile(crossed, ends))
     if change.low is not None and change.high is not None:
         low, high = low - (change.value - change.low), high + (change.high - change.value)
-    return replace(found, low=low, high=high, part=len(crossed) / len(places))
+    return replace(change, low=low, high=high, part=len(crossed) / len(places))
 
 
 def _first_crossings(margins: Array, years: Array) -> Array:
@@ -423,7 +386,7 @@ def _first_crossings(margins: Array, years: Array) -> Array:
     return np.where(rises.any(axis=1), place, np.nan)
 
 
-def _rates(trend: Trend, asked: ProjectQuestion) -> Iterator[UsedRate]:
+def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
     """List the rates that are used between the base year and the years asked for."""
     base, years = asked.spec.base_year, asked.years
     first, last = min(base, float(years[0])), max(base, float(years[-1]))
@@ -451,7 +414,7 @@ def _rates(trend: Trend, asked: ProjectQuestion) -> Iterator[UsedRate]:
 def _outcomes(found: Projection) -> Iterator[str]:
     for track in found.tracks:
         who = f"{track.case} along {track.trend}"
-        if goes := list(_goes(found, track)):
+        if goes := list(_goes(track)):
             yield f"{who}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
         yield from (f"{who}: {each}" for each in _dominant_words(track))
         yield from (f"{who}: {_condition_text(each, found)}" for each in track.conditions)
@@ -462,23 +425,22 @@ def _unmoved(found: Projection) -> Iterator[str]:
     """Say which rates change nothing, once for all cases of which it holds."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in found.tracks:
-        if track.unmoved:
-            cases.setdefault((track.trend, track.unmoved), []).append(track.case)
+        if track.sweep.idle:
+            cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), listed in cases.items():
         of = f"of {', '.join(listed)} " if len(listed) < len({each.case for each in found.tracks}) else ""
         yield f"{trend}: no step {of}is of the class {' or '.join(names)}, so {'these rates change' if len(names) > 1 else 'that rate changes'} nothing"
 
 
-def _goes(found: Projection, track: ProjectedCase) -> Iterator[str]:
-    for name, column in track.columns.items():
-        unit, first, last = found.units.get(name, "1"), float(column[0]), float(column[-1])
-        if isfinite(first) and isfinite(last):
-            ends = [quantity(each, unit, ends=_ends_at(track, name, at)) for at, each in ((0, first), (-1, last))]
-            yield f"{name} from {ends[0]} to {ends[1]}"
-
-
-def _ends_at(track: ProjectedCase, name: str, index: int) -> Ends:
-    return (float(track.low[name][index]), float(track.high[name][index])) if name in track.low else NO_ENDS
+def _goes(track: ProjectedCase) -> Iterator[str]:
+    for name in track.values:
+        column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
+        if isfinite(column[0]) and isfinite(column[-1]):
+            first, last = (
+                quantity(float(column[at]), track.sweep.units[name], ends=(float(low[at]), float(high[at])))
+                for at in (0, -1)
+            )
+            yield f"{name} from {first} to {last}"
 
 
 def _dominant_words(track: ProjectedCase) -> Iterator[str]:
@@ -504,7 +466,7 @@ def _condition_text(each: ConditionHistory, found: Projection) -> str:
     return f"{each.condition} {', '.join(words)}"
 
 
-def _crossing(each: Crossing) -> str:
+def _crossing(each: Change) -> str:
     said = f"{'holds from' if each.starts else 'holds until'} {year(each.value)}{' on' if each.starts else ''}"
     if each.low is not None and each.high is not None:
         most = "" if each.part is None or each.part > 0.999 else f", in {percent(each.part)} of the draws"
@@ -544,14 +506,16 @@ def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("case", [track.case] * count, place=True, on_page=False),
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
-    if found.factors is not None:
-        columns.append(ResultColumn("processors", found.factors, written=_four_digits, place=True))
-    columns.append(ResultColumn("year", found.years, written=lambda value, unit, ends: year(value), place=True))
-    for name, column in track.columns.items():
-        ends = (track.low[name], track.high[name]) if name in track.low else None
-        columns.append(ResultColumn(name, column, found.units.get(name, "1"), ends))
+    for path, values in track.sweep.points.items():
+        columns.append(ResultColumn(path, values, written=_year if path == YEAR else _four_digits, place=True))
+    for name in track.values:
+        columns.append(ResultColumn(name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)))
     title = f"### {escape(track.case)} along {escape(track.trend)}"
-    return ResultTable("project", columns, track.provenance, track.failed, title, rows)
+    return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
+
+
+def _year(value: float | None, unit: str, ends: Ends) -> str:
+    return year(value)
 
 
 def _four_digits(value: float | None, unit: str, ends: Ends) -> str:
@@ -596,20 +560,18 @@ def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
 
 
 def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
-    tracks = [each for each in found.tracks if name in each.columns]
-    if name not in found.units:
-        raise UnknownNameError("projected value", name, list(found.units))
+    sweeps = {f"{each.case}, {each.trend}": each.sweep for each in found.tracks if name in each.sweep.columns}
+    if not sweeps:
+        raise UnknownNameError("projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values)))
     across = found.years if found.factors is None else found.factors
-    shown = np.concatenate([np.full(1, np.nan), *(each.columns[name] for each in tracks)])
-    unit, factor = choose(shown[np.isfinite(shown)].tolist(), Dimension.of(found.units[name]))
-    for index, each in enumerate(tracks):
+    shown = np.concatenate([each.columns[name] for each in sweeps.values()])
+    unit, factor = choose(shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name]))
+    for index, (label, each) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
-        label = f"{each.case}, {each.trend}"
-        axes.plot(
-            across, each.columns[name] / factor, color=colour, marker=marker, linestyle=dashes, markevery=5, label=label
-        )
-        if name in each.low:
-            low, high = each.low[name] / factor, each.high[name] / factor
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes, "markevery": 5}
+        axes.plot(across, each.columns[name] / factor, label=label, **look)
+        if f"low[{name}]" in each.columns:
+            low, high = (end / factor for end in each.ends(name))
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
     axes.set_ylabel(axis_title(name, unit))
     if spec.log == "y":

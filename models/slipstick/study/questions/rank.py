@@ -29,11 +29,11 @@ from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, build, described, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
-from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
+from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
 from slipstick.schema.values import DescribedValue, entries
-from slipstick.study.cases import Place, StudyContext
+from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
-from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.study.questions import BaseAnswers, Question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,31 +155,7 @@ EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_redu
 """The values of the answer with a change, and their units."""
 
 
-@dataclass(frozen=True)
-class RankQuestion(Question):
-    """Cases to rank quantities and changes for, each as it is and under each technology that is named."""
-
-    rankings: tuple[_CaseRanking, ...]
-    changes: tuple[_CaseChanges, ...]
-
-    @property
-    def shares_of(self) -> list[str]:
-        """The cases to rank quantities for: elasticities are read off their gradients."""
-        return [each.case.case for each in self.rankings if each.of_the_case]
-
-    @property
-    def answer_names(self) -> dict[str, ValueNames]:
-        """Names of the answers with the effect of each single change."""
-        names = [effect_name(each.case, name, each.technology) for each in self.changes for name in each.singles]
-        return dict.fromkeys(names, EFFECT_VALUES)
-
-    def solve(self, answers: BaseAnswers) -> RankResult:
-        """Rank the quantities, then the changes, case by case."""
-        rankings = tuple(each.solve(answers) for each in self.rankings)
-        return RankResult(rankings, tuple(each.solve() for each in self.changes))
-
-
-def read(asked: RankSpec, study: StudyContext) -> RankQuestion:
+def read(asked: RankSpec, study: StudyContext) -> Question:
     """Read what a study ranks, and build every model.
 
     Raises
@@ -211,7 +187,14 @@ def read(asked: RankSpec, study: StudyContext) -> RankQuestion:
             if asked.changes:
                 # A model is built once for all changes of numbers that it is computed from, and once more for each other.
                 changes.append(_ChangeReader(case, settings, asked, study).read(technology))
-    return RankQuestion(tuple(rankings), tuple(changes))
+
+    def solve(answers: BaseAnswers) -> RankResult:
+        return RankResult(tuple(each.solve(answers) for each in rankings), tuple(each.solve() for each in changes))
+
+    names = [effect_name(each.case, name, each.technology) for each in changes for name in each.singles]
+    # Elasticities are read off the gradients of the cases.
+    ranked = lambda: [each.case.case for each in rankings if each.of_the_case]
+    return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=ranked)
 
 
 def _under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
@@ -305,7 +288,7 @@ class _CaseRanking:
         given, first = self.case.built.entries[path].given, self.case.form.quantity
         if given.value == 0.0 or not answer[first]:
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
-        node = _node(given.value * (1.0 + change), str(given.dimension), Mark("rank", 1, 1))
+        node = quantity_node(given.value * (1.0 + change), str(given.dimension), Mark("rank", 1, 1))
         try:
             changed = build(self.case.inputs.with_value(path, node, self.study.library))
         except SpecError:
@@ -384,7 +367,7 @@ class _ChangeReader:
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
         neutral = {
-            path: _node(*now, Mark("rank", 1, 1))
+            path: quantity_node(*now, Mark("rank", 1, 1))
             for path in sorted(paths)
             if (now := _now(now_known, path)) is not None
         }
@@ -405,9 +388,7 @@ class _ChangeReader:
         spec, place = self.rank.changes[name], ("rank", "changes", name)
         found: dict[str, Node] = {}
         for path in spec.values:
-            node = at(self.study.tree, [*place, "set", path])
-            assert node is not None
-            found[path] = node
+            found[path] = self.study.written((*place, "set", path))
         entries = (
             described(resolve({**self.settings, **laid}, self.study.library)) if laid else self.before.built.entries
         )
@@ -418,7 +399,7 @@ class _ChangeReader:
                 near = did_you_mean(path, list(entries))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
                 raise self.study.refusal(where, why, key=True)
-            found[path] = _node(now[0] * factor.value, now[1], value_mark(self.study.tree, where))
+            found[path] = quantity_node(now[0] * factor.value, now[1], value_mark(self.study.tree, where))
         return found
 
     def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
@@ -439,11 +420,6 @@ def _now(known: Mapping[str, DescribedValue], path: str) -> tuple[float, str] | 
     if path in known:
         return known[path].given.value, str(known[path].given.dimension)
     return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
-
-
-def _node(value: float, unit: str, mark: Mark) -> Scalar:
-    text = repr(value) if unit == "1" else f"{value!r} {unit}"
-    return Scalar(value if unit == "1" else text, text, mark, quoted=False)
 
 
 def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:

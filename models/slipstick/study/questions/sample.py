@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,8 +21,8 @@ from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.quantity import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
-from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
-from slipstick.study.cases import StudyContext
+from slipstick.schema.text import Node, canonical, value_mark
+from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import choose
@@ -139,14 +140,7 @@ class SampleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _SampledCase:
-    """What is asked of one case, everything read and built.
-
-    Parameters
-    ----------
-    spec, case : what is asked, and the model
-    distributions : by path, as parameters are called
-    words : of each distribution
-    """
+    """What is asked of one case, with its distributions by path, as parameters are called, and in words."""
 
     spec: SampleSpec
     case: Evaluator
@@ -154,32 +148,7 @@ class _SampledCase:
     words: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class SampleQuestion(Question):
-    """Cases with uncertain quantities to sample."""
-
-    cases: tuple[_SampledCase, ...]
-    study: StudyContext
-
-    def solve(self, answers: BaseAnswers) -> SampleResult:
-        """Draw points of each case, answer at each, and read off quantiles and indices."""
-        return SampleResult(tuple(_sampled(each, answers.wanted, answers.jobs) for each in self.cases))
-
-    def values_of(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Name the values to look at; by default those of the study."""
-        return self.cases[0].spec.answer or wanted
-
-    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
-        """List the values to look at that no case can have."""
-        known = [each.case.names for each in self.cases]
-        return [
-            self.study.problem(("sample", "answer", index), f"no sampled case has the value {name}{_near(name, known)}")
-            for index, name in enumerate(self.cases[0].spec.answer)
-            if not any(name in each for each in known)
-        ]
-
-
-def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
+def read(asked: SampleSpec, study: StudyContext) -> Question:
     """Read what a study samples, and build the models; nothing is solved.
 
     Raises
@@ -203,22 +172,27 @@ def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
         cases.append(_SampledCase(asked, built, found, words))
     if problems:
         raise SpecError(problems)
-    return SampleQuestion(tuple(cases), study)
 
+    def solve(answers: BaseAnswers) -> SampleResult:
+        return SampleResult(tuple(_sampled(each, answers.wanted, answers.jobs) for each in cases))
 
-def _near(name: str, known: Sequence[ValueNames]) -> str:
-    return did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
+    def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
+        known = [each.case.names for each in cases]
+        for index, name in enumerate(asked.answer):
+            if not any(name in each for each in known):
+                near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
+                yield study.problem(("sample", "answer", index), f"no sampled case has the value {name}{near}")
+
+    return Question(solve, values=asked.answer, name_problems=misnamed)
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
     """Set what is optional and sampled, a class of cost for one, to its middle value, so that it is there."""
-    middle = {
-        path: _node(
-            float(distribution_of(each).quantile(np.array([0.5]))[0]), each, value_mark(tree, ["sample", "of", path])
-        )
-        for path, each in spec.of.items()
-        if path.startswith("technology.")
-    }
+    middle: dict[str, Node] = {}
+    for path, each in spec.of.items():
+        if path.startswith("technology."):
+            value = float(distribution_of(each).quantile(np.array([0.5]))[0])
+            middle[path] = quantity_node(value, str(each.dimension), value_mark(tree, ["sample", "of", path]))
     return {**middle, **settings}
 
 
@@ -239,18 +213,13 @@ def _problems(
     mark = value_mark(study.tree, place)
     for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
         try:
-            built.inputs.with_value(written, _node(float(value), spec, mark), study.library).checked()
+            built.inputs.with_value(
+                written, quantity_node(float(value), str(spec.dimension), mark), study.library
+            ).checked()
         except SpecError as error:
             what = error.problems[0].message
             yield study.problem(place, f"{what}; one of its values is not allowed, so choose another distribution")
             return
-
-
-def _node(value: float, spec: Uncertain, mark: Mark) -> Scalar:
-    if str(spec.dimension) == "1":
-        return Scalar(value, repr(value), mark, quoted=False)
-    text = f"{value!r} {spec.dimension}"
-    return Scalar(text, text, mark, quoted=False)
 
 
 def _in_words(spec: Uncertain) -> str:
@@ -280,8 +249,10 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
     own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
     influences, why = (
-        _influences(asked, names, jobs) if spec.indices and not without else ({}, _why_none(spec, without))
+        _influences(asked, {name: found[name] for name in names}, jobs) if spec.indices and not without else ({}, "")
     )
+    if spec.indices and without:
+        why = f"{without} points have no answer, so the variance cannot be shared out"
     outcomes = [
         SampledValue(
             name=name,
@@ -337,39 +308,28 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
     return found
 
 
-class _Quantile:
-    """A distribution as SciPy asks for it."""
-
-    def __init__(self, distribution: Uncertainty) -> None:
-        self.ppf = distribution.quantile
-
-
 def _influences(
-    asked: _SampledCase, names: Sequence[str], jobs: int
+    asked: _SampledCase, found: Mapping[str, Array], jobs: int
 ) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Ask SciPy for first-order and total indices of every answer that varies."""
     from scipy.stats import sobol_indices
 
     paths = sorted(asked.distributions)
-    kept: list[str] = []
+    # Of an answer that never changes nothing causes the variance.
+    kept = [
+        name for name, points in found.items() if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
+    ]
 
     def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = asked.case.columns(dict(zip(paths, points, strict=True)), names, jobs=jobs)
-        return np.stack([found[name] for name in kept])
+        solved = asked.case.columns(dict(zip(paths, points, strict=True)), kept, jobs=jobs)
+        return np.stack([solved[name] for name in kept])
 
-    probe = asked.case.columns(_points(asked), names, jobs=jobs)
-    # Of an answer that never changes nothing causes the variance.
-    kept += [
-        name
-        for name in names
-        if name in probe and np.isfinite(probe[name]).all() and np.ptp(probe[name]) > 1e-12 * abs(probe[name][0])
-    ]
     if not kept:
         return {}, "no answer changes"
     if len(paths) == 1:
         return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in kept}, ""
     rng = random_stream(asked.spec.seed, "sample:indices")
-    dists = [_Quantile(asked.distributions[path]) for path in paths]
+    dists = [SimpleNamespace(ppf=asked.distributions[path].quantile) for path in paths]
     result = sobol_indices(func=function, n=asked.spec.samples, dists=dists, rng=rng)
     first, total = np.atleast_2d(result.first_order), np.atleast_2d(result.total_order)
     return {
@@ -384,10 +344,6 @@ def _influences(
         )
         for row, name in enumerate(kept)
     }, ""
-
-
-def _why_none(spec: SampleSpec, without: int) -> str:
-    return f"{without} points have no answer, so the variance cannot be shared out" if spec.indices else ""
 
 
 def _sentence(each: SampledValue) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.answer import Value
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.expression.nodes import Expr, Parameter
@@ -17,12 +19,21 @@ from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm
-from slipstick.method.scaling import FIXED_SIZE, TIME_BOUND, Run, Runs, factors, isoefficiency, run_of, scalability
+from slipstick.method.scaling import (
+    EFFICIENCY_CONSERVED,
+    FIXED_SIZE,
+    MEMORY_BOUND,
+    TIME_BOUND,
+    Run,
+    Runs,
+    factors,
+    isoefficiency,
+    run_of,
+    scalability,
+)
 from slipstick.model.system import Model
 from slipstick.report.formatting import (
-    NO_ENDS,
     NOTHING,
-    Ends,
     as_number,
     as_percent,
     as_ratio,
@@ -37,15 +48,15 @@ from slipstick.report.formatting import (
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, plain_ticks, sheet, title_of
 from slipstick.report.statements import summary
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
-from slipstick.schema.inputs import BuiltModel, Inputs
+from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
+from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula
-from slipstick.schema.kinds.study import BandsSpec, ScaleSpec, SweepSpec
-from slipstick.schema.text import Entry, Table, at, canonical
+from slipstick.schema.kinds.study import BandsSpec, ScaleSpec
+from slipstick.schema.text import canonical
 from slipstick.schema.values import read_formula
-from slipstick.study.cases import StudyContext, SweepDefinition
-from slipstick.study.evaluator import evaluator
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.cases import StudyContext
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import Question
 from slipstick.study.questions.statements import CheckedValue, ComparedNumber, Statement, statement_row
 from slipstick.study.sweep import planned
 
@@ -53,39 +64,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_SCANNED = 10_000
-_UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledRuns:
-    """One way to scale: the size that keeps what is to be kept, and the run at it; arrays run along the processors.
-
-    Parameters
-    ----------
-    goal : what is kept, in base units; None for a fixed size
-    unit : its base unit
-    sizes : value of each size parameter, in base units; NaN where no size keeps it
-    time, efficiency : of the run [s], [1]
-    account : time of a processor by component [s]
-    failed : why there is no size, by place
-    ends : of the intervals of what is simulated, by name: ``time``, ``efficiency``, ``latency`` and ``account[lock]``
-    provenance : how each run was solved
-    """
-
-    goal: float | None
-    unit: str
-    sizes: Mapping[str, Array]
-    time: Array
-    efficiency: Array
-    account: Mapping[str, Array]
-    failed: Mapping[int, str]
-    ends: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    provenance: Provenance = field(default=Provenance([], []))
-
-    @property
-    def latency(self) -> Array:
-        """Time of a processor that is not useful [s]."""
-        return self.time * (1.0 - self.efficiency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +112,14 @@ class BestProcessors:
     Parameters
     ----------
     processors : how many [1]
-    value : what is reached there, in base units
+    value : what is reached there
     at_the_end : it is the largest that was looked at, so a larger one may do better
-    ends : of the interval of the value, where it is simulated
     undecided : other numbers of processors that may stand out instead, for intervals overlap or hold the limit
     """
 
     processors: float | None
-    value: float
+    value: Value
     at_the_end: bool
-    ends: Ends = NO_ENDS
     undecided: tuple[float, ...] = ()
 
     @property
@@ -162,6 +138,7 @@ class PublishedScalability:
     way : how the size grows
     printed, computed : the latency metric; NaN where we have none
     source : where it is printed
+    method, exact, bound : how the run on more processors was computed
     """
 
     processors: float
@@ -170,6 +147,9 @@ class PublishedScalability:
     printed: float
     computed: float
     source: str
+    method: str = ""
+    exact: bool = False
+    bound: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -191,11 +171,10 @@ class Scaling:
     ----------
     case : what was solved
     path : the parameter that stands for the processors
-    processors : N, rising
-    powers : of each size parameter, the power of the common factor that it grows as
-    units : base unit of each size parameter
     useful : components that count as useful
-    ways : by name
+    ways : by name, the points of each way to scale: processors N, rising, each size parameter (not a number where no size
+        keeps what is to be kept), and the run at it: time, efficiency, latency T (1 - E), and the account
+    goals : what each way keeps; none for a fixed size
     matrix : scalability of each pair of numbers of processors, by way
     fastest : the number of processors with the least time at a fixed size
     threshold : an efficiency to stay above [1]
@@ -207,11 +186,9 @@ class Scaling:
 
     case: str
     path: str
-    processors: Array
-    powers: Mapping[str, float]
-    units: Mapping[str, str]
     useful: tuple[str, ...]
-    ways: Mapping[str, ScaledRuns]
+    ways: Mapping[str, Sweep]
+    goals: Mapping[str, Value]
     matrix: Mapping[str, Array]
     fastest: BestProcessors
     threshold: float
@@ -220,11 +197,9 @@ class Scaling:
     no_growth: str = ""
     printed: tuple[PublishedScalability, ...] = ()
 
-    def matrix_ends(self, way: str) -> tuple[Array, Array] | None:
-        """Give both ends of each cell of the matrix, the widest that those of the latencies allow; None without intervals."""
-        if "latency" not in (ends := self.ways[way].ends):
-            return None
-        low, high = ends["latency"]
+    def matrix_ends(self, way: str) -> tuple[Array, Array]:
+        """Give both ends of each cell of the matrix, the widest that those of the latencies allow."""
+        low, high = self.ways[way].ends("latency")
         with np.errstate(all="ignore"):
             return low[:, None] / high[None, :], high[:, None] / low[None, :]
 
@@ -257,9 +232,9 @@ class ScaleResult(QuestionResult):
         """Give the runs of each way to scale, the matrix of scalability and the isoefficiency, case by case."""
         for found in self.scalings:
             yield f"### {escape(found.case)}"
-            for way, each in found.ways.items():
-                yield _runs_table(found, way, each)
-            yield from _matrix(found)
+            for way in found.ways:
+                yield _runs_table(found, way)
+            yield from map(partial(_matrix, found), found.matrix)
             yield _printed_table(found)
             yield _EXPONENT if found.printed else ""
             yield from _formula(found)
@@ -271,41 +246,24 @@ class ScaleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ScaledCase:
-    """What is asked of one case, everything read and built.
-
-    Parameters
-    ----------
-    case : its name
-    spec : what is asked
-    built : the model
-    runs : the model at any size
-    count : numbers of processors, rising
-    units : base unit of each size parameter
-    memory : the memory of a processor [B]; None if not given
-    """
+    """What is asked of one case: the model at any size, on numbers of processors that rise, and the memory of each [B]."""
 
     case: str
     spec: ScaleSpec
     built: BuiltModel
     runs: Runs
     count: Array
-    units: Mapping[str, str]
     memory: Expr | None
 
-    def goal(self, way: str) -> float | None:
-        """Give what a way keeps, in base units."""
-        spec = self.spec
-        if way == FIXED_SIZE:
-            return None
-        kept = (
-            spec.time
-            if way == TIME_BOUND
-            else spec.memory.most
-            if way == "memory-bound" and spec.memory
-            else spec.efficiency
-        )
-        assert kept is not None
-        return kept.value
+    def goal(self, way: str) -> Value | None:
+        """Give what a way keeps."""
+        memory = self.spec.memory
+        kept = {
+            TIME_BOUND: self.spec.time,
+            EFFICIENCY_CONSERVED: self.spec.efficiency,
+            MEMORY_BOUND: memory.most if memory else None,
+        }.get(way)
+        return None if kept is None else Value(kept.value, str(kept.dimension))
 
     def used(self) -> Callable[[Array, Array], Array] | None:
         """Give the memory of a processor as a function of factor and N."""
@@ -321,18 +279,7 @@ class _ScaledCase:
         return used
 
 
-@dataclass(frozen=True)
-class ScaleQuestion(Question):
-    """Cases to scale."""
-
-    cases: tuple[_ScaledCase, ...]
-
-    def solve(self, answers: BaseAnswers) -> ScaleResult:
-        """Scale each case in every way that is asked for."""
-        return ScaleResult(tuple(map(_scaled, self.cases)))
-
-
-def read(asked: ScaleSpec, study: StudyContext) -> ScaleQuestion:
+def read(asked: ScaleSpec, study: StudyContext) -> Question:
     """Read how a study scales each case, and build the models; nothing is solved.
 
     Raises
@@ -347,54 +294,43 @@ def read(asked: ScaleSpec, study: StudyContext) -> ScaleQuestion:
     ]
     if problems:
         raise SpecError(problems)
-    return ScaleQuestion(tuple(_read_case(case, asked, study) for case in asked.cases))
+    cases = [_read_case(case, asked, study) for case in asked.cases]
+    return Question(lambda answers: ScaleResult(tuple(map(_scaled, cases))))
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
-    tree, own = study.tree, evaluator(case, study.cases[case], study.library)
-    inputs, built = own.inputs, own.built
-    written = at(tree, ["scale", "processors"])
-    assert written is not None
-    node = Table({"axes": Entry(written.mark, written)}, written.mark)
-    sweep = SweepDefinition("scale", SweepSpec(axes=spec.processors, cases=[case]), node, ("scale",))
-    plan = planned(sweep, study.cases, study.library)
+    own = evaluator(case, study.cases[case], study.library)
+    plan = planned(study.axes_in(("scale", "processors"), spec.processors, case), study.cases, study.library)
     path = plan.axes[0].path
-    count = np.array([_number(value, study) for value in plan.axes[0].values])
+    if plan.axes[0].named:
+        why = f"numbers of processors are wanted, got {plan.axes[0].values[0]}"
+        raise study.refusal(("scale", "processors"), why)
+    count = np.array(plan.axes[0].values, dtype=float)
     if len(count) > 1 and not np.all(np.diff(count) > 0):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
     forms = [(group.form, count[group.rows]) for group in plan.groups]
-    size = _sizes(case, spec, study, inputs, built, forms[0][0].parameters)
-    runs = Runs(forms, path, size, spec.against)
+    runs = Runs(forms, path, _sizes(own, spec, study, forms[0][0].parameters), spec.against)
     _check(case, spec, study, runs, count)
-    _check_printed(spec, study, count)
-    units = {name: str(built.parameters[name].dimension) for name in size}
-    return _ScaledCase(case, spec, built, runs, count, units, _memory(spec, study, built, runs))
-
-
-def _number(value: float | str, study: StudyContext) -> float:
-    if isinstance(value, str):
-        why = f"numbers of processors are wanted, got {value}"
-        raise study.refusal(("scale", "processors"), why)
-    return value
+    return _ScaledCase(case, spec, own.built, runs, count, _memory(spec, study, own.built, runs))
 
 
 def _sizes(
-    case: str, spec: ScaleSpec, study: StudyContext, inputs: Inputs, built: BuiltModel, known: tuple[str, ...]
+    own: Evaluator, spec: ScaleSpec, study: StudyContext, known: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
     found: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
     for written, power in spec.size.items():
-        path = canonical(inputs.tree, written)
-        value = built.parameters[path].value if path in built.parameters else None
+        path, parameters = canonical(own.inputs.tree, written), own.built.parameters
+        value = parameters[path].value if path in parameters else None
         if path not in known or value is None:
-            why = f"{case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
-            problems.append(study.problem(("scale", "size", written), why, key=True))
+            why = f"{own.case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
         elif value <= 0:
             why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
-            problems.append(study.problem(("scale", "size", written), why, key=True))
         else:
             found[path] = (value, power)
+            continue
+        problems.append(study.problem(("scale", "size", written), why, key=True))
     if problems:
         raise SpecError(problems)
     return found
@@ -408,9 +344,6 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, runs: Runs, count: A
     elif isinstance(runs.forms[0][0], CompiledLaw):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
         raise study.refusal(("scale",), why)
-
-
-def _check_printed(spec: ScaleSpec, study: StudyContext, count: Array) -> None:
     for index, cell in enumerate(spec.printed):
         for key, number in (("from", cell.fewer), ("to", cell.more)):
             if number not in count:
@@ -441,67 +374,80 @@ def _scaled(asked: _ScaledCase) -> Scaling:
     is T (1 - E). Sizes are taken as real numbers, also where only whole ones make sense.
     """
     spec, runs, count = asked.spec, asked.runs, asked.count
-    ways: dict[str, ScaledRuns] = {way: _scaled_runs(asked, way) for way in spec.ways}
+    ways: dict[str, Sweep] = {way: _scaled_runs(asked, way) for way in spec.ways}
     numbers, scanned = _scanned(runs, count)
-    time, efficiency, ends = scanned["time"], scanned["efficiency"], _ends(scanned)
     growth, why = _growth(asked)
-    matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
+    matrix = {
+        way: scalability(each.columns["time"], each.columns["efficiency"])
+        for way, each in ways.items()
+        if way != FIXED_SIZE
+    }
     return Scaling(
         case=asked.case,
         path=runs.processors,
-        processors=count,
-        powers={path: power for path, (_, power) in runs.size.items()},
-        units=asked.units,
         useful=asked.built.model.useful if isinstance(asked.built.model, Model) else (),
         ways=ways,
+        goals={way: goal for way in spec.ways if (goal := asked.goal(way)) is not None},
         matrix=matrix,
-        fastest=_fastest(numbers, time, ends.get("time", (time, time))),
+        fastest=_fastest(numbers, scanned),
         threshold=spec.threshold.value,
-        largest=_largest(numbers, efficiency, spec.threshold.value, ends.get("efficiency", (efficiency, efficiency))),
+        largest=_largest(numbers, scanned, spec.threshold.value),
         growth=growth,
         no_growth=why,
-        printed=tuple(_printed(asked, matrix)),
+        printed=tuple(_printed(asked, ways, matrix)),
     )
 
 
-def _printed(asked: _ScaledCase, matrix: Mapping[str, Array]) -> Iterator[PublishedScalability]:
-    """Put published cells beside ours."""
+def _printed(
+    asked: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
+) -> Iterator[PublishedScalability]:
+    """Put published cells beside ours; each is by the method of the larger number of processors."""
     places = {float(number): place for place, number in enumerate(asked.count)}
     for cell in asked.spec.printed:
         for way, value in cell.scalability.items():
-            computed = matrix[way][places[cell.fewer], places[cell.more]]
-            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source)
+            computed, how = matrix[way][places[cell.fewer], places[cell.more]], ways[way].provenance
+            method, exact = how.methods[places[cell.more]], bool(how.exact[places[cell.more]])
+            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source, method, exact)
 
 
-def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
+def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes, then run at them."""
     runs, count, goal = asked.runs, asked.count, asked.goal(way)
-    factor = factors(runs, way, count, goal or 0.0, asked.used())
+    factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, asked.used())
     known = np.isfinite(factor)
-    columns, how = runs.solved(np.where(known, factor, 1.0), count)
-    kept = {name: np.where(known, column, np.nan) for name, column in columns.items()}
-    accounted = {name[8:-1]: each for name, each in kept.items() if name.startswith("account[")}
-    return ScaledRuns(
-        goal=goal,
-        unit=_UNITS.get(way, "1"),
-        sizes=runs.sizes(factor),
-        time=kept["time"],
-        efficiency=kept["efficiency"],
-        account=accounted,
+    solved, how = runs.solved(np.where(known, factor, 1.0), count)
+    kept = [name for name in solved if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")]
+    columns = {name: np.where(known, solved[name], np.nan) for name in kept}
+    time, efficiency = columns["time"], columns["efficiency"]
+    columns["latency"] = time * (1.0 - efficiency)
+    if {"low[time]", "low[efficiency]"} <= columns.keys():
+        # The widest that the intervals of T and E allow.
+        low, high = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
+        columns["low[latency]"] = columns["low[time]"] * np.maximum(1.0 - high, 0.0)
+        columns["high[latency]"] = columns["high[time]"] * (1.0 - low)
+    sizes = {path: str(asked.built.parameters[path].dimension) for path in runs.size}
+    return Sweep(
+        name=f"scale/{way}",
+        axes=(Axis(runs.processors, "1", tuple(count.tolist())),),
+        cases=[asked.case] * len(count),
+        points={runs.processors: count},
+        columns={**runs.sizes(factor), **columns},
+        units={**sizes, **{name: "1" if _inside(name) == "efficiency" else "s" for name in columns}},
+        limits={},
         failed={int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)},
-        ends=_ends(kept),
         provenance=how,
     )
 
 
-def _ends(columns: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
-    """Give the ends of the intervals of estimates; those of T (1 - E) are the widest that T and E allow."""
-    names = [name for name in columns if name in ("time", "efficiency") or name.startswith("account[")]
-    found = {name: (columns[f"low[{name}]"], columns[f"high[{name}]"]) for name in names if f"low[{name}]" in columns}
-    if "time" in found and "efficiency" in found:
-        (least, most), (low, high) = found["time"], found["efficiency"]
-        found["latency"] = least * np.maximum(1.0 - high, 0.0), most * (1.0 - low)
-    return found
+def _inside(name: str) -> str:
+    """Name the value of which a column has an end."""
+    kind, inside = split_name(name)
+    return inside if kind in ("low", "high") else name
+
+
+def _account(each: Sweep) -> dict[str, Array]:
+    """Give the time of a processor by component [s]."""
+    return {name[8:-1]: column for name, column in each.columns.items() if name.startswith("account[")}
 
 
 def _why(asked: _ScaledCase, way: str, count: float) -> str:
@@ -509,14 +455,10 @@ def _why(asked: _ScaledCase, way: str, count: float) -> str:
     one, here = np.ones(1), np.array([count])
     used = asked.used()
     if way == "memory-bound" and used is not None:
-        own, unit = float(used(one, here)[0]), "B"
+        own = float(used(one, here)[0])
     else:
-        name, unit = ("time", "s") if way == TIME_BOUND else ("efficiency", "")
-        own = float(asked.runs.columns(one, here)[name][0])
-    return (
-        f"no size within a factor of 2^64 keeps {asked.goal(way):.4g} {unit}".rstrip()
-        + f"; the case's own gives {own:.4g}"
-    )
+        own = float(asked.runs.columns(one, here)["time" if way == TIME_BOUND else "efficiency"][0])
+    return f"no size within a factor of 2^64 keeps {asked.goal(way)}; the case's own gives {own:.4g}"
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
@@ -528,37 +470,37 @@ def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
     return numbers, runs.columns(np.ones(len(numbers)), numbers)
 
 
-def _fastest(numbers: Array, time: Array, ends: tuple[Array, Array]) -> BestProcessors:
+def _fastest(numbers: Array, found: Mapping[str, Array]) -> BestProcessors:
     """Find the least time; undecided against every time whose interval begins before that of the least ends."""
+    time, low, high = _with_ends(found, "time")
     best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
     place = int(np.argmax(best))
-    low, high = ends
-    return _extreme(numbers, time, place if best.any() else None, ends, (low <= high[place]) & (low < high))
+    return _extreme(numbers, found, "time", place if best.any() else None, (low <= high[place]) & (low < high))
 
 
-def _largest(numbers: Array, efficiency: Array, threshold: float, ends: tuple[Array, Array]) -> BestProcessors:
+def _largest(numbers: Array, found: Mapping[str, Array], threshold: float) -> BestProcessors:
     """Find the last efficiency above a threshold; undecided wherever the threshold lies in the interval."""
+    efficiency, low, high = _with_ends(found, "efficiency")
     above = np.flatnonzero(efficiency >= threshold)
-    low, high = ends
     place = int(above[-1]) if len(above) else None
-    return _extreme(numbers, efficiency, place, ends, (low < threshold) & (threshold < high))
+    return _extreme(numbers, found, "efficiency", place, (low < threshold) & (threshold < high))
+
+
+def _with_ends(found: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
+    """Give a column and the ends of its intervals, which are the column itself where nothing is an estimate."""
+    return found[name], found.get(f"low[{name}]", found[name]), found.get(f"high[{name}]", found[name])
 
 
 def _extreme(
-    numbers: Array, values: Array, place: int | None, ends: tuple[Array, Array], undecided: NDArray[np.bool_]
+    numbers: Array, found: Mapping[str, Array], name: str, place: int | None, undecided: NDArray[np.bool_]
 ) -> BestProcessors:
+    unit = "s" if name == "time" else "1"
     others = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
     if place is None:
-        return BestProcessors(None, float("nan"), at_the_end=False, undecided=others)
-    low, high = (finite(float(end[place])) for end in ends)
-    certain = low == high
-    return BestProcessors(
-        float(numbers[place]),
-        float(values[place]),
-        at_the_end=place == len(numbers) - 1,
-        ends=NO_ENDS if certain else (low, high),
-        undecided=others,
-    )
+        return BestProcessors(None, Value(None, unit), at_the_end=False, undecided=others)
+    value, low, high = (float(each[place]) for each in _with_ends(found, name))
+    ends = (None, None) if low == high else (finite(low), finite(high))
+    return BestProcessors(float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, others)
 
 
 def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
@@ -633,7 +575,8 @@ def _fastest_words(best: BestProcessors) -> str:
     if best.processors is None:
         return "At a fixed size no number of processors has an answer"
     end = ", the most that were looked at" if best.at_the_end else ""
-    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {quantity(best.value, 's', ends=best.ends)}{best.doubt}"
+    least = quantity(best.value.value, "s", ends=best.value.ends)
+    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {least}{best.doubt}"
 
 
 def _largest_words(best: BestProcessors, threshold: float) -> str:
@@ -641,68 +584,55 @@ def _largest_words(best: BestProcessors, threshold: float) -> str:
     if best.processors is None:
         return f"At a fixed size no number of processors has {wanted}{best.doubt}"
     end = ", the most that were looked at" if best.at_the_end else ""
-    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {percent(best.value, ends=best.ends)}{best.doubt}"
+    reached = percent(best.value.value, ends=best.value.ends)
+    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {reached}{best.doubt}"
 
 
-def _runs_table(found: Scaling, way: str, each: ScaledRuns) -> ResultTable:
-    """Lay out one way to scale, a row for each number of processors."""
-    count = len(found.processors)
-    causes = _causes(found, each)
-    table = found.matrix.get(way)
-    goal = percent(each.goal) if each.unit == "1" else quantity(each.goal, each.unit)
-    fixed = each.goal is None
+def _runs_table(found: Scaling, way: str) -> ResultTable:
+    """Lay out one way to scale, a row for each number of processors; the page shows the sources of the latency only."""
+    each, goal, numbers = found.ways[way], found.goals.get(way), found.ways[way].points[found.path]
+    account = _account(each)
+    causes = [name for name in account if name not in found.useful and np.nanmax(account[name], initial=0.0) > 0]
+    sizes = [name for name in each.columns if split_name(name)[0] not in _OF_RUNS]
+
+    def column(name: str, **shown: Any) -> ResultColumn:
+        return ResultColumn(name, each.columns[name], each.units[name], each.ends(name), **shown)
+
     columns = [
-        ResultColumn("case", [found.case] * count, place=True, on_page=False),
-        ResultColumn(found.path, found.processors, "1", title="N", written=as_number, place=True),
-        *(ResultColumn(path, values, found.units[path], on_page=not fixed) for path, values in each.sizes.items()),
-        ResultColumn("time", each.time, "s", each.ends.get("time")),
-        ResultColumn("efficiency", each.efficiency, "1", each.ends.get("efficiency"), written=as_percent),
-        ResultColumn("latency", each.latency, "s", each.ends.get("latency")),
+        ResultColumn("case", each.cases, place=True, on_page=False),
+        ResultColumn(found.path, numbers, "1", title="N", written=as_number, place=True),
+        *(column(path, on_page=goal is not None) for path in sizes),
+        *(column("time"), column("efficiency", written=as_percent), column("latency")),
+        *(column(f"account[{name}]", title=escape(name), on_page=name in causes) for name in account),
     ]
-    for name, values in each.account.items():
-        ends = each.ends.get(f"account[{name}]")
-        columns.append(ResultColumn(f"account[{name}]", values, "s", ends, escape(name), on_page=name in causes))
     # A row of the matrix is from one number of processors; here it is a column.
-    if table is not None:
-        ends_of = found.matrix_ends(way)
+    if way in found.matrix:
+        rows = zip(numbers[:-1], found.matrix[way], *found.matrix_ends(way), strict=False)
         columns += [
-            ResultColumn(
-                f"scalability[{number:g}]",
-                table[place],
-                "1",
-                ends_of and (ends_of[0][place], ends_of[1][place]),
-                on_page=False,
-            )
-            for place, number in enumerate(found.processors[:-1])
+            ResultColumn(f"scalability[{number:g}]", row, "1", (low, high), on_page=False)
+            for number, row, low, high in rows
         ]
-    title = f"#### {way}" + ("" if fixed else escape(f", keeping {goal}"))
-    return ResultTable(f"scale/{way}", columns, each.provenance, each.failed, title)
+    kept = goal and (percent(goal.value) if goal.unit == "1" else quantity(goal.value, goal.unit))
+    title = f"#### {way}" + escape(f", keeping {kept}" if kept else "")
+    return ResultTable(each.name, columns, each.provenance, each.failed, title)
 
 
-def _causes(found: Scaling, each: ScaledRuns) -> dict[str, Array]:
-    """Give the sources of the latency: what the account holds besides the useful."""
-
-    return {
-        name: values
-        for name, values in each.account.items()
-        if name not in found.useful and np.nanmax(values, initial=0.0) > 0
-    }
+_OF_RUNS = ("time", "efficiency", "latency", "account", "low", "high")
+"""Kinds of columns of runs; the others are sizes."""
 
 
-def _matrix(found: Scaling) -> Iterator[ResultTable]:
-    """Lay out the upper triangle, a table for each way (Scale-Graph, IEEE TSE 1997, Figure 14)."""
-    numbers = found.processors
-    for way, table in found.matrix.items():
-        how, ends = found.ways[way].provenance, found.matrix_ends(way)
-        rows = range(len(numbers) - 1)
-        columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
-        for place in range(1, len(numbers)):
-            upper = [table[row, place] if place > row else math.nan for row in rows]
-            between = ends and ([ends[0][row, place] for row in rows], [ends[1][row, place] for row in rows])
-            columns.append(ResultColumn(f"{numbers[place]:g}", upper, "1", between, written=as_ratio))
-        outside = {row: words for row, words in how.outside.items() if row in rows}
-        row_how = Provenance(how.methods[:-1], how.exact[:-1], outside)
-        yield ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
+def _matrix(found: Scaling, way: str) -> ResultTable:
+    """Lay out the upper triangle for a way (Scale-Graph, IEEE TSE 1997, Figure 14)."""
+    numbers, how = found.ways[way].points[found.path], found.ways[way].provenance
+    rows = range(len(numbers) - 1)
+    columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
+    low, high = found.matrix_ends(way)
+    for place in range(1, len(numbers)):
+        ends, title = (low[:-1, place], high[:-1, place]), f"{numbers[place]:g}"
+        columns.append(ResultColumn(title, found.matrix[way][:-1, place], "1", ends, written=as_ratio))
+    outside = {row: words for row, words in how.outside.items() if row in rows}
+    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside)
+    return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
 
 
 _EXPONENT = (
@@ -723,35 +653,30 @@ def _statements(found: Scaling) -> list[Statement]:
             unit="1",
             values=(CheckedValue(found.case, ComparedNumber(*[each.computed] * 3), each.agrees),),
             needed=1,
-            methods=found.ways[each.way].provenance.methods[row],
-            exact=bool(found.ways[each.way].provenance.exact[row]),
+            methods=each.method,
+            exact=each.exact,
         )
-        for each, row in zip(found.printed, _printed_rows(found), strict=True)
+        for each in found.printed
     ]
-
-
-def _printed_rows(found: Scaling) -> list[int]:
-    """Give the place of the larger number of processors of each published cell."""
-    return [int(np.flatnonzero(found.processors == each.more_processors)[0]) for each in found.printed]
 
 
 def _printed_table(found: Scaling) -> ResultTable:
-    """Put published cells of the matrix beside ours; each is by the method of the larger number of processors."""
+    """Put published cells of the matrix beside ours."""
     cells = found.printed
-    rows = _printed_rows(found)
-    ways = [found.ways[each.way].provenance for each in cells]
+
+    def ratios(name: str, values: Iterable[float]) -> ResultColumn:
+        return ResultColumn(name, list(values), "1", written=as_ratio)
+
     columns = [
         ResultColumn("cell", [f"{each.processors:g} to {each.more_processors:g}" for each in cells], place=True),
         ResultColumn("way", [each.way for each in cells], place=True),
-        ResultColumn("printed", [each.printed for each in cells], "1", written=as_ratio),
-        ResultColumn("here", [each.computed for each in cells], "1", written=as_ratio),
-        ResultColumn("exponent as printed", [each.exponent(each.printed) for each in cells], "1", written=as_ratio),
-        ResultColumn("exponent here", [each.exponent(each.computed) for each in cells], "1", written=as_ratio),
+        ratios("printed", (each.printed for each in cells)),
+        ratios("here", (each.computed for each in cells)),
+        ratios("exponent as printed", (each.exponent(each.printed) for each in cells)),
+        ratios("exponent here", (each.exponent(each.computed) for each in cells)),
         ResultColumn("source", [each.source for each in cells]),
     ]
-    methods = [how.methods[row] for how, row in zip(ways, rows, strict=True)]
-    exact = [bool(how.exact[row]) for how, row in zip(ways, rows, strict=True)]
-    return ResultTable("", columns, Provenance(methods, exact))
+    return ResultTable("", columns, Provenance.of(cells))
 
 
 def _formula(found: Scaling) -> Iterator[str]:
@@ -789,19 +714,18 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     bands, each = bands_of(found, spec.way), found.ways[spec.way]
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    below = np.zeros(len(found.processors))
+    numbers = np.asarray(each.points[found.path], dtype=float)
+    below = np.zeros(len(numbers))
     for number, (label, heights) in enumerate(bands.items()):
-        fill = order.get(label, number)
         above = below + heights
-        axes.fill_between(found.processors, below, above, label=label, **filled(fill))
-        if ends := each.ends.get(f"account[{label}]"):
-            low, high = (below + found.processors * end / each.time for end in ends)
-            draw_intervals(axes, found.processors, above, low, high)
+        axes.fill_between(numbers, below, above, label=label, **filled(order.get(label, number)))
+        low, high = (below + numbers * end / each.columns["time"] for end in each.ends(f"account[{label}]"))
+        draw_intervals(axes, numbers, above, low, high)
         below = above
-    axes.plot(found.processors, found.processors, color="black", linewidth=1.2, label="all processors")
-    axes.set_xlim(found.processors[0], found.processors[-1])
-    axes.set_ylim(0, found.processors[-1])
-    plain_ticks(axes.xaxis, found.processors)
+    axes.plot(numbers, numbers, color="black", linewidth=1.2, label="all processors")
+    axes.set_xlim(numbers[0], numbers[-1])
+    axes.set_ylim(0, numbers[-1])
+    plain_ticks(axes.xaxis, numbers)
     axes.set_xlabel(axis_title(found.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
@@ -820,11 +744,11 @@ def bands_of(found: Scaling, way: str) -> dict[str, Array]:
     found : how a case scales
     way : how the size goes with N
     """
-
-    each, count = found.ways[way], found.processors
-    if not each.account:
-        return {"useful": count * each.efficiency, "lost": count * (1.0 - each.efficiency)}
-    names = sorted(each.account, key=lambda name: name not in found.useful)
+    each = found.ways[way]
+    count, efficiency, account = each[found.path], each.columns["efficiency"], _account(each)
+    if not account:
+        return {"useful": count * efficiency, "lost": count * (1.0 - efficiency)}
+    names = sorted(account, key=lambda name: name not in found.useful)
     with np.errstate(all="ignore"):
-        bands = {name: count * each.account[name] / each.time for name in names}
+        bands = {name: count * account[name] / each.columns["time"] for name in names}
     return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}

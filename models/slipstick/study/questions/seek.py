@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
-from slipstick.answer import Value
+from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
-from slipstick.method.sign_changes import decided
+from slipstick.method.sign_changes import Change, decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import REFERENCES, Inputs, described, is_solver_option, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
-from slipstick.schema.text import Entry, Node, Scalar, Table, at, canonical, split
+from slipstick.schema.text import Entry, Scalar, Table, at, canonical, split
 from slipstick.schema.values import entries
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
-from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.questions.trends import Condition, Crossing, beyond, condition_of, trend_called, trended_case, year
+from slipstick.study.questions import Question
+from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case, year
 from slipstick.study.sweep import checked_axis
 
 
@@ -59,7 +59,7 @@ class ConditionSearch:
     holds_first: bool | None
     holds_last: bool | None
     places: int
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[Change, ...]
     sides: tuple[tuple[Value, Value], ...] = ()
     nearest: float | None = None
     margin: float | None = None
@@ -68,11 +68,13 @@ class ConditionSearch:
     longer: float = 1.0
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
 
-    def provenance(self, place: float) -> tuple[str, bool, str]:
-        """Say how the answer was computed at the place that was looked at last up to another: method, exact, bound."""
+    def answer(self, place: float) -> Answer:
+        """Say how the answer was computed at the place that was looked at last up to another."""
         places, how = self.looked
+        if not places:
+            return Answer(self.case, "")
         row = max(0, bisect_right(places, place) - 1)
-        return (how.methods[row], bool(how.exact[row]), how.outside.get(row, "")) if len(places) else ("", False, "")
+        return Answer(self.case, how.methods[row], exact=bool(how.exact[row]), bound=how.outside.get(row, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,6 @@ class SeekResult(QuestionResult):
                 holds = "everywhere" if each.holds_first else "nowhere" if answered else "no answer"
                 rows.append((each, each.nearest or each.first, None, None, None, holds))
         searches, places, at, low, high, words = zip(*rows, strict=True)
-        how = [each.provenance(place) for each, place in zip(searches, places, strict=True)]
         columns = [
             ResultColumn("case", [each.case for each in searches], place=True),
             ResultColumn("trend", [each.trend or None for each in searches], place=True),
@@ -124,9 +125,8 @@ class SeekResult(QuestionResult):
             ResultColumn("at", at, [each.unit for each in searches], (low, high), written=_at),
             ResultColumn("holds", words),
         ]
-        methods, exact, bounds = zip(*how, strict=True)
-        outside = {row: bound for row, bound in enumerate(bounds) if bound}
-        yield ResultTable("seek", columns, Provenance(methods, exact, outside))
+        how = [each.answer(place) for each, place in zip(searches, places, strict=True)]
+        yield ResultTable("seek", columns, Provenance.of(how))
 
 
 def _at(value: float | None, unit: str, ends: Ends) -> str:
@@ -135,18 +135,9 @@ def _at(value: float | None, unit: str, ends: Ends) -> str:
 
 @dataclass(frozen=True)
 class _CaseSearch:
-    """What is sought for one case, everything read and built.
+    """What is sought for one case: places to look at, rising, what to set at any places, by path, and a condition on the answers.
 
-    Parameters
-    ----------
-    name, spec : the question
-    case : built so that what is varied is there
-    condition : on its answers
-    places : where to look, rising
-    values : what to set at given places, by path
-    built : the case at a place, for what shapes the model; None where numbers are set
-    of, unit : what is varied, as results call it, and its base unit
-    beyond : rates used outside their periods
+    What shapes the model is `built` anew at each place.
     """
 
     name: str
@@ -179,31 +170,19 @@ class _CaseSearch:
         return self.solved(places, longer)[0]
 
 
-@dataclass(frozen=True)
-class SeekQuestion(Question):
-    """Conditions to look for, case by case."""
-
-    searches: tuple[_CaseSearch, ...]
-
-    def solve(self, answers: BaseAnswers) -> SeekResult:
-        """Look along each range, and close in on every change."""
-        return SeekResult(tuple(_searched(each, answers.jobs) for each in self.searches))
-
-
-def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> SeekQuestion:
+def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     """Read what a study seeks, and build the models; nothing is solved but the cases themselves.
 
     Raises
     ------
     SpecError : a path leads nowhere, a value is not allowed, or the condition is none
     """
-    return SeekQuestion(
-        tuple(
-            (_along_a_trend if spec.of == YEAR else _of_a_parameter)(name, spec, case, study)
-            for name, spec in asked.items()
-            for case in spec.cases
-        )
-    )
+    searches = [
+        (_along_a_trend if spec.of == YEAR else _of_a_parameter)(name, spec, case, study)
+        for name, spec in asked.items()
+        for case in spec.cases
+    ]
+    return Question(lambda answers: SeekResult(tuple(_searched(each, answers.jobs) for each in searches)))
 
 
 def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
@@ -211,18 +190,18 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     trended = trend_called(spec.trend, (*place, "trend"), study)
     assert spec.base_year is not None
     track = trended_case(case, trended, spec.base_year, (*place, "base_year"), study)
-    numbers = numbers_of(axis_nodes(_axis(spec), _written(study, name), place))
+    numbers = numbers_of(axis_nodes(_axis(spec), study.written(place), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising(numbers, study, place)
-    condition = _condition(spec, place, case, track.case, study)
+    condition = condition_of(spec.where, (*place, "where"), track.case, study)
     outside = beyond(trended.trend, spec.base_year, places)
     return _CaseSearch(name, spec, track.case, condition, places, track.values, YEAR, "1", outside)
 
 
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    written, settings = _written(study, name), study.cases[case]
+    written, settings = study.written(place), study.cases[case]
     range_of = _axis(spec)
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve(settings, study.library)
@@ -249,7 +228,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
         near = did_you_mean(spec.of, sorted(built.free))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
         raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
-    condition = _condition(spec, place, case, built, study)
+    condition = condition_of(spec.where, (*place, "where"), built, study)
     at_place = dict(zip(places, nodes, strict=True))
 
     def built_at(x: float) -> Evaluator:
@@ -265,8 +244,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
     problems: list[Problem] = []
     now = _dimension(inputs, path)
     for key in ("from", "to"):
-        node = at(study.tree, [*place, key])
-        assert node is not None
+        node = study.written((*place, key))
         try:
             there = _dimension(inputs.with_value(path, node, study.library), path)
         except SpecError as error:
@@ -301,21 +279,10 @@ def _axis(spec: SeekSpec) -> AxisSpec:
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
 
 
-def _written(study: StudyContext, name: str) -> Node:
-    node = at(study.tree, ["seek", name])
-    assert node is not None
-    return node
-
-
 def _rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
     if not (len(places) > 1 and all(one < other for one, other in pairwise(places))):
         raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
-
-
-def _condition(spec: SeekSpec, place: Place, case: str, varied: Evaluator, study: StudyContext) -> Condition:
-    own = evaluator(case, study.cases[case], study.library)
-    return condition_of(spec.where, (*place, "where"), varied, own, study)
 
 
 MANY_PLACES, FEW_PLACES = 129, 17
@@ -356,10 +323,7 @@ def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
         holds_first=bool(holds[0]) if known[0] else None,
         holds_last=bool(holds[-1]) if known[-1] else None,
         places=len(places),
-        crossings=tuple(
-            Crossing(each.value, each.starts, each.before if asked.single else None, each.jump, each.low, each.high)
-            for each in seen
-        ),
+        crossings=tuple(seen),
         sides=tuple(_sides(condition, found, [0, len(places) - 1, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
@@ -475,12 +439,15 @@ def _said(found: ConditionSearch) -> str:
 
 def _undecided(found: ConditionSearch) -> Iterator[str]:
     for first, last in found.undecided:
-        yield f"undecided {'at' if first == last else 'from'} {_value(found, first)}" + (
-            "" if first == last else f" to {_value(found, last)}"
+        one = first == last
+        yield (
+            f"undecided at {_value(found, first)}"
+            if one
+            else f"undecided from {_value(found, first)} to {_value(found, last)}"
         )
 
 
-def _crossing(found: ConditionSearch, each: Crossing) -> str:
+def _crossing(found: ConditionSearch, each: Change) -> str:
     if each.before is not None:
         return _single(found, each)
     ends = (each.low, each.high)
@@ -492,7 +459,7 @@ def _crossing(found: ConditionSearch, each: Crossing) -> str:
     return f"holds from {lead}{at} on{jump}" if each.starts else f"holds up to {lead}{at}{jump}"
 
 
-def _single(found: ConditionSearch, each: Crossing) -> str:
+def _single(found: ConditionSearch, each: Change) -> str:
     """Say where a condition that is seen at single values changes, or between which of them it does."""
     value, before = _value(found, each.value), _value(found, each.before)
     at = f"{found.of} = {value}" if found.of != YEAR else value
@@ -519,7 +486,7 @@ def _none(found: ConditionSearch, ends: str) -> str:
 
 
 def _against(pair: tuple[Value, Value]) -> str:
-    left, right = (quantity(each.value, each.unit, ends=(each.low, each.high)) for each in pair)
+    left, right = (quantity(each.value, each.unit, ends=each.ends) for each in pair)
     return f"{left} against {right}"
 
 

@@ -115,36 +115,18 @@ class StatementsResult(QuestionResult):
         return {STATEMENTS: [statement_row(each) for each in self.statements]}
 
 
-@dataclass(frozen=True)
-class StatementsQuestion(Question):
-    """Sentences to check, by name."""
-
-    specs: Mapping[str, StatementSpec]
-    study: StudyContext
-
-    @property
-    def named_values(self) -> set[str]:
-        """What the sentences are about."""
-        return {value for each in self.specs.values() for value in (each.value, each.per) if value is not None}
-
-    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
-        """List the values that an answer does not have, and the stated numbers of another unit than theirs."""
-        return [
-            self.study.problem(("statements", name, *place), why)
-            for name, spec in self.specs.items()
-            for place, why in _unfit(spec, named)
-        ]
-
-    def solve(self, answers: BaseAnswers) -> StatementsResult:
-        """Check every sentence."""
-        return StatementsResult(
-            tuple(_Sentence(name, each, answers.named).checked() for name, each in self.specs.items())
-        )
-
-
-def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> StatementsQuestion:
+def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
     """Take the sentences; their values can be checked only beside answers."""
-    return StatementsQuestion(asked, study)
+
+    def solve(answers: BaseAnswers) -> StatementsResult:
+        return StatementsResult(tuple(_Sentence(name, each, answers.named).checked() for name, each in asked.items()))
+
+    def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
+        for name, spec in asked.items():
+            yield from (study.problem(("statements", name, *place), why) for place, why in _unfit(spec, named))
+
+    about = {value for each in asked.values() for value in (each.value, each.per) if value is not None}
+    return Question(solve, named_values=about, name_problems=misnamed)
 
 
 def _stated(spec: StatementSpec) -> dict[str, Given]:

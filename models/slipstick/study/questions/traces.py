@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from slipstick.answer import Answer
-from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_mean
 from slipstick.measure.traces.readers import read_trace
 from slipstick.measure.traces.trace import ProgramTrace, trace_of
 from slipstick.measure.traces.views import network_called, views_of
@@ -18,10 +18,9 @@ from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.study import TraceViews
 from slipstick.schema.kinds.study import TracePictureSpec, TraceSpec
 from slipstick.schema.library import table_called
-from slipstick.schema.text import Node, at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
-from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.study.questions import Question
 from slipstick.study.solve import timeline_of
 
 
@@ -62,31 +61,8 @@ class TracesResult(QuestionResult):
         return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order)
 
 
-@dataclass(frozen=True)
-class TracesQuestion(Question):
-    """Traces to show; their views are made as they are read, for they show whether the data make sense."""
-
-    traces: Mapping[str, TraceViews]
-
-    @property
-    def answer_names(self) -> dict[str, ValueNames]:
-        """The values of each trace, by its name."""
-        return {
-            name: {value: each.answer.unit(value) for value in each.answer.names} for name, each in self.traces.items()
-        }
-
-    @property
-    def notes(self) -> list[Problem]:
-        """What is odd about the files."""
-        return [note for each in self.traces.values() for note in each.notes]
-
-    def solve(self, answers: BaseAnswers) -> TracesResult:
-        """Give the views."""
-        return TracesResult(self.traces)
-
-
-def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> TracesQuestion:
-    """Read the traces of a study, or simulate them, and make their views.
+def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
+    """Read the traces of a study, or simulate them, and make their views, which show whether the data make sense.
 
     Raises
     ------
@@ -100,14 +76,19 @@ def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> TracesQuestion:
     ]
     if problems:
         raise SpecError(problems)
-    return TracesQuestion({name: _views(each, ("traces", name), study) for name, each in asked.items()})
+    views = {name: _views(each, ("traces", name), study) for name, each in asked.items()}
+    return Question(
+        lambda answers: TracesResult(views),
+        answer_names={name: each.answer.units for name, each in views.items()},
+        notes=[note for each in views.values() for note in each.notes],
+    )
 
 
 def _views(asked: TraceSpec, place: Place, study: StudyContext) -> TraceViews:
     trace = _trace(asked, place, study)
     network = None
     if asked.machine is not None:
-        network = network_called(asked.machine, study.library, _written(study, (*place, "machine")).mark)
+        network = network_called(asked.machine, study.library, study.written((*place, "machine")).mark)
     key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
     first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
     try:
@@ -123,13 +104,7 @@ def _trace(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
             return trace_of(timeline_of(built, asked.cycles), asked.case)
         except ModelError as error:
             raise study.refusal((*place, "case"), str(error)) from None
-    path = study.library.beside(table_called(asked.data) or asked.data, _written(study, (*place, "data")).mark)
+    path = study.library.beside(table_called(asked.data) or asked.data, study.written((*place, "data")).mark)
     found = read_trace(path, unit=asked.unit)
     study.library.keep_hash(path)
     return replace(found, file=path.name)
-
-
-def _written(study: StudyContext, place: Place) -> Node:
-    node = at(study.tree, place)
-    assert node is not None
-    return node

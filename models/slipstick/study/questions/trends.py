@@ -148,29 +148,6 @@ def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """Where a condition starts or stops holding.
-
-    Parameters
-    ----------
-    value : where, in base units, or the year
-    starts : it holds from there on, and not before
-    before : the last value on the near side, of a condition that is seen at single values only; else None
-    jump : a side of the condition jumps there
-    low, high : band of the place, where rates are uncertain, or its interval, where answers are estimates
-    part : how much of the draws cross there at all [1]
-    """
-
-    value: float
-    starts: bool
-    before: float | None = None
-    jump: bool = False
-    low: float | None = None
-    high: float | None = None
-    part: float | None = None
-
-
 def year(value: float | None) -> str:
     """Write a year, and the tenth of it where it is not whole; none is a dash.
 
@@ -188,12 +165,9 @@ _RELATIONS = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True, slots=True)
 class ConditionSides:
-    """The two sides of a part of a condition at some points, and its margin; each with the ends of its interval.
+    """Both sides of a part of a condition at some points, its margin, and whether the part holds for the values themselves.
 
-    Parameters
-    ----------
-    left, right, margin : value, low end and high end; the three are one where nothing is an estimate [3, points]
-    holds : the part holds for the values themselves [points]
+    Each is value, low end and high end; the three are one where nothing is an estimate [3, points].
     """
 
     left: Array
@@ -332,7 +306,9 @@ class _ConditionNames(Mapping[str, Parameter]):
         return sum(len(case.names) for case in self._cases.values())
 
 
-def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study: StudyContext) -> Condition:
+def condition_of(
+    text: str, place: Place, case: Evaluator, study: StudyContext, own: Evaluator | None = None
+) -> Condition:
     """Read a condition on the answers of a case; a bare name is that of a column. Nothing is solved.
 
     Parameters
@@ -340,14 +316,15 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
     text : such as ``efficiency <= 0.5 * base.efficiency``
     place : where it stands
     case : whose answers the bare names are
-    own : the case at its own values: names that begin with ``own``
     study : the study; names that begin with ``base`` are those of its base
+    own : names that begin with ``own`` are those of this; by default the case as the study gives it
 
     Raises
     ------
     SpecError : it is no condition, or one that cannot be sought
     """
     base = {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)} if BASE in study.cases else {}
+    own = evaluator(case.case, study.cases[case.case], study.library) if own is None else own
     cases = {"": case, "own.": own, **base}
     known = _ConditionNames(cases)
     try:
