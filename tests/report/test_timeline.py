@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slipstick.errors import InputError
+from slipstick.errors import InputError, ModelError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Number
+from slipstick.method.simulation.flatten import timeline
+from slipstick.model.activity import barrier, delay, parallel, pipeline, serial, service, then
+from slipstick.model.system import Barrier, closed_model, grouped_model
 from slipstick.report.pictures import look
-from slipstick.report.timeline import chrome_trace, draw_timeline
+from slipstick.report.timeline import chrome_trace, draw_phase, draw_steps, draw_timeline
 from slipstick.report.write import write_timeline
 from slipstick.results.study import Timeline, TimelineInterval
 
@@ -45,6 +51,56 @@ def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
     assert active.get_title(loc="left") == "processors at useful work (busy)"
     assert queues.get_xlabel() == "time [ms]"
     assert [line.get_label() for line in queues.lines] == ["bus"]
+
+
+def rows_of(figure: Any) -> dict[str, list[tuple[str, float, float]]]:
+    """Give by row the name, start and length of its bars."""
+    (axes,) = figure.axes
+    names = [each.get_text() for each in axes.get_yticklabels()]
+    found: dict[str, list[tuple[str, float, float]]] = {name: [] for name in names}
+    for bars in axes.containers:
+        for bar in bars.patches:
+            row = names[round(bar.get_y() + bar.get_height() / 2)]
+            found[row].append((bars.get_label(), round(bar.get_x(), 6), round(bar.get_width(), 6)))
+    return found
+
+
+def test_steps_stand_in_the_rows_of_those_who_take_part() -> None:
+    remote = then(
+        service("wire", 1.0, name="request", technology="wire"),
+        delay(0.5, name="adapter", technology="adapter"),
+        service("each-other", 4.0, name="serve"),
+    )
+    stages = [serial(service("own", 2.0, name="send"), name="sends"), parallel(remote, name="remote")]
+    cycle = pipeline(stages, 2, name="parts") >> delay(1.0, name="compute")
+    with look():
+        figure = draw_steps(timeline(closed_model(cycle, useful=()), cycles=1), "Two parts")
+    assert rows_of(figure) == {
+        "processor 0": [("send", 0.0, 2.0), ("send", 2.0, 2.0), ("compute", 9.5, 1.0)],
+        "processor 1": [("serve", 3.5, 4.0)],
+        "processor 2": [("serve", 5.5, 4.0)],
+        "network": [("adapter", 3.0, 0.5), ("adapter", 5.0, 0.5)],
+        "wire": [("request", 2.0, 1.0), ("request", 4.0, 1.0)],
+    }
+
+
+def test_a_phase_adds_up_what_each_processor_did_until_the_slowest_arrived() -> None:
+    wait = barrier("gate")
+    slow = then(delay(1.0, name="a"), delay(2.0, name="b", component="other"), delay(1.0, name="c"), wait)
+    groups = {"fast": (1, delay(3.0, name="d") >> wait), "slow": (1, slow)}
+    found = timeline(grouped_model(groups, resources={"gate": Barrier("central", Number(0.5, TIME))}), cycles=2)
+    assert found.phase == 4.0
+    with look():
+        figure = draw_phase(found, "One phase")
+    assert rows_of(figure) == {
+        "processor 0": [("busy", 0.0, 3.0), ("barrier", 3.0, 1.0)],
+        "processor 1": [("busy", 0.0, 2.0), ("other", 2.0, 2.0)],
+    }
+
+
+def test_a_phase_without_a_barrier_is_refused() -> None:
+    with pytest.raises(ModelError, match="'Who': no processor waits for another at a barrier; draw it with show: run"):
+        draw_phase(FOUND, "Who")
 
 
 @pytest.mark.parametrize("ending", ["json", "png", "svg"])

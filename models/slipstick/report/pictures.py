@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
-    from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
+    from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec, TimelineSpec
 
     Indices = NDArray[np.int64]
 
@@ -857,9 +857,11 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
             return _lines(results, spec)
         if spec.kind == "map":
             return _map(results, spec)
-        from slipstick.report.timeline import draw_timeline  # which draws with what is above
+        from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline  # which draws with what is above
 
-        return draw_timeline(results.timelines[spec.name], spec.title, order)
+        shown = cast("TimelineSpec", spec).show
+        draw = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[shown]
+        return draw(results.timelines[spec.name], spec.title, order)
 
 
 def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None) -> list[Path]:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import percent
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
@@ -48,6 +49,94 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     queues.set_xlim(0, max(timeline.until / factor, 1e-12))
     handles, labels = rows.get_legend_handles_labels()
     legend_of(figure, handles, labels, "component")
+    title_of(figure, title)
+    return figure
+
+
+_PROCESSORS = {"own": "processor 0", "processor[0]": "processor 0", "other": "another processor"}
+
+
+def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
+    """Draw the steps of the first processor by name: a row for it, each that works for it, and each resource.
+
+    Parameters
+    ----------
+    timeline, title : as for `draw_timeline`
+    order : not used, for steps have fills of their own, by their first appearance
+    """
+    spans = sorted((span for span in timeline.spans if span.member == 0), key=lambda span: span.start)
+    spans = [span for span in spans if span.label in timeline.places]
+    rows = dict.fromkeys(sorted((_place(timeline, span) for span in spans), key=_row_order))
+    numbers = {name: row for row, name in enumerate(rows)}
+    bars: dict[str, list[Bar]] = {}
+    for span in spans:
+        bar = (span.start, span.end - span.start, numbers[_place(timeline, span)] - _ROW / 2, _ROW)
+        bars.setdefault(span.label, []).append(bar)
+    return _rows_of_bars(timeline.until, bars, list(rows), title, "step", {name: k for k, name in enumerate(bars)})
+
+
+def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
+    """Draw what each processor did until all first went on together, added up by component; branches count once.
+
+    Parameters
+    ----------
+    timeline, title, order : as for `draw_timeline`
+
+    Raises
+    ------
+    ModelError : the processors never wait for each other
+    """
+    if timeline.phase is None:
+        raise ModelError(f"picture {title!r}: no processor waits for another at a barrier; draw it with show: run")
+    totals: dict[int, dict[str, float]] = {}
+    reached: dict[int, float] = {}
+    for span in sorted(timeline.spans, key=lambda each: (each.start, each.end)):
+        until, before = min(span.end, timeline.phase), max(span.start, reached.get(span.member, 0.0))
+        if until > before:
+            parts, name = totals.setdefault(span.member, {}), timeline.component(span)
+            parts[name] = parts.get(name, 0.0) + until - before
+            reached[span.member] = until
+    names = dict.fromkeys(name for parts in totals.values() for name in parts)
+    order = order or {name: place for place, name in enumerate(names)}
+    last = {
+        timeline.component(span) for span in timeline.spans if span.end == timeline.phase and span.cause is not None
+    }
+    bars: dict[str, list[Bar]] = {name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))}
+    for member, parts in totals.items():
+        at = 0.0
+        for name in (each for each in bars if each in parts):
+            bars[name].append((at, parts[name], member - _ROW / 2, _ROW))
+            at += parts[name]
+    rows = [f"processor {member}" for member in range(max(totals, default=-1) + 1)]
+    return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
+
+
+def _place(timeline: Timeline, span: TimelineInterval) -> str:
+    place = timeline.places[span.label]
+    return f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
+
+
+def _row_order(name: str) -> tuple[bool, str]:
+    return not name.startswith("processor"), name
+
+
+def _rows_of_bars(
+    until: float, bars: Mapping[str, list[Bar]], rows: list[str], title: str, what: str, order: Mapping[str, int]
+) -> Figure:
+    """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each name."""
+    unit, factor = choose([until], TIME)
+    figure = sheet(9.0, 1.6 + 0.36 * max(len(rows), 4))
+    axes = figure.subplots()
+    for name, drawn in bars.items():
+        left, width, bottoms, heights = zip(*drawn, strict=True)
+        start, length = ([each / factor for each in side] for side in (left, width))
+        axes.bar(start, heights, length, bottoms, align="edge", label=name, **filled(order[name]))
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xlim(0, max(until / factor, 1e-12))
+    axes.set_xlabel(axis_title("time", unit))
+    axes.grid(visible=False)
+    legend_of(figure, *axes.get_legend_handles_labels(), what)
     title_of(figure, title)
     return figure
 

@@ -312,6 +312,9 @@ class Timeline:
     until : how far it reaches [s]
     path : spans that held up the end, one after the other, from member to member: the critical path of this run
     components : of each label, what the account books it to
+    places : of each step, the resource at which it takes place: ``network`` for a delay in adapters, switches and wires,
+        ``own``, the processor itself, for another
+    phase : when the processors first went on together, after the slowest of them; none if they never did [s]
     useful : components that count as useful work
     ended : the program ended, so that all its spans are there; else those that went on at the end are not
     """
@@ -321,6 +324,8 @@ class Timeline:
     until: float
     path: tuple[TimelineInterval, ...] = ()
     components: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    phase: float | None = None
     useful: tuple[str, ...] = ("busy",)
     ended: bool = False
 

@@ -52,6 +52,7 @@ from slipstick.sim.plan.plan import COUNTER, Plan, Where
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
+_BETWEEN = ("adapter", "switch", "wire")
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """Locks that are simulated as a queue of processors, with the accesses in a row of an acquire and of a release."""
 
@@ -432,4 +433,13 @@ def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int 
     found = record(flatten(model, values).plan, seed, cycles)
     labels = {span.label for span in found.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
-    return replace(found, path=critical_path(found), components={**components, **waits}, useful=model.useful)
+    places = {step.name: step.resource or ("network" if step.technology in _BETWEEN else OWN) for step in model.steps}
+    together = (span.end for span in found.spans if span.label in (IDLE, *waits))
+    return replace(
+        found,
+        path=critical_path(found),
+        components={**components, **waits},
+        places=places,
+        phase=min(together, default=None),
+        useful=model.useful,
+    )

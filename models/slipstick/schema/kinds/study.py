@@ -612,6 +612,11 @@ class TimelineSpec(Drawn):
     kind: Literal["timeline"] = Field(description="the beginning of a simulation, processor by processor")
     case: Name = Field("base", description="the case to draw")
     cycles: int = Field(3, description="cycles of each processor to draw, on average", ge=1, le=1000)
+    show: Literal["run", "steps", "phase"] = Field(
+        "run",
+        description="the whole run; or one processor's steps by name, a row for each processor and resource that takes part; "
+        "or what each processor did until the first barrier, added up",
+    )
 
 
 class BandsSpec(Drawn):
