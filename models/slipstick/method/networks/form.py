@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -160,64 +160,6 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     return *alike, *unused
 
 
-@dataclass(frozen=True, slots=True)
-class ClassMeasures:
-    """Solutions at aligned points; NaN where there is none.
-
-    Parameters
-    ----------
-    throughput : cycles of each chain [1/s, points, chains]
-    residence, queue : of each class at each station, residence in a cycle of its chain [s and 1; points, classes, stations]
-    utilization : busy servers / servers by class [points, classes, stations]
-    made : part of the visits told that is made, where some are lost on the way; else 1 [points, classes, stations]
-    loss : share of a class's arrivals at a station that are lost, or None [points, classes, stations]
-    probability : for each station P(n present), or None [points, n]
-    """
-
-    throughput: Array
-    residence: Array
-    queue: Array
-    utilization: Array
-    made: Array
-    loss: Array | None
-    probability: tuple[Array | None, ...]
-
-
-def _measures_of_classes(arrays: NetworkPoints, solution: MarkovSolution) -> ClassMeasures:
-    flow = solution.throughput
-    first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
-    made = np.ones(solution.queue.shape)
-    if arrays.network.limited.any():
-        visits = arrays.visits if arrays.ways is not None else arrays.network.visits
-        made = _ratio(solution.ended, flow[:, :, None] * visits, 1.0)
-    return ClassMeasures(
-        throughput=flow[:, first],
-        residence=solution.residence,
-        queue=solution.queue,
-        utilization=solution.utilization,
-        made=made,
-        loss=solution.loss if arrays.network.limited.any() else None,
-        probability=solution.probability,
-    )
-
-
-def _measures_of_chains(arrays: NetworkPoints, solution: NetworkSolution) -> ClassMeasures:
-    residence = _shared(arrays, solution.residence)
-    queue = solution.throughput[:, arrays.chain_of, None] * residence
-    alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-    queue[:, alone] = solution.queue[:, arrays.chain_of][:, alone]
-    part = _ratio(arrays.visits * arrays.service, arrays.network.demand[:, arrays.chain_of])
-    return ClassMeasures(
-        throughput=solution.throughput,
-        residence=residence,
-        queue=queue,
-        utilization=solution.utilization[:, arrays.chain_of] * part,
-        made=np.ones(queue.shape),
-        loss=None,
-        probability=solution.probability,
-    )
-
-
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     """Share the time of a chain at each station among its classes [s, points, classes, stations]."""
     network = arrays.network
@@ -238,6 +180,9 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
 class Measures:
     """The measures of classes and chains.
 
+    The response time of a chain is that of all its classes in one cycle. Where customers are lost, visits are counted that
+    were made, as a part of those told.
+
     Parameters
     ----------
     compiled : the network
@@ -247,12 +192,25 @@ class Measures:
 
     def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution) -> None:
         self._compiled, self._arrays = compiled, arrays
+        self._classes, self._stations = compiled.classes, compiled.stations
+        self._probability, self._loss, self._made = solution.probability, None, np.ones(())
+        network, chain_of = arrays.network, arrays.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
-                self._found = _measures_of_classes(arrays, solution)
+                self._residence, self._queue, busy = solution.residence, solution.queue, solution.utilization
+                self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
+                if network.limited.any():
+                    visits = arrays.visits if arrays.ways is not None else network.visits
+                    self._made = _ratio(solution.ended, solution.throughput[:, :, None] * visits, 1.0)
+                    self._loss = solution.loss
             else:
-                self._found = _measures_of_chains(arrays, solution)
-        self._classes, self._stations = compiled.classes, compiled.stations
+                self._throughput, self._residence = solution.throughput, _shared(arrays, solution.residence)
+                self._queue = solution.throughput[:, chain_of, None] * self._residence
+                alone = np.bincount(chain_of)[chain_of] == 1
+                self._queue[:, alone] = solution.queue[:, chain_of][:, alone]
+                part = _ratio(arrays.visits * arrays.service, network.demand[:, chain_of])
+                busy = solution.utilization[:, chain_of] * part
+        self._utilization = busy
 
     def columns(self) -> dict[str, Array]:
         """Give every measure by name; NaN where it has no meaning."""
@@ -261,14 +219,14 @@ class Measures:
 
     def chains(self) -> dict[str, Array]:
         """Give throughput and response time of every class and every chain."""
-        residence = self._found.residence
+        residence = self._residence
         columns: dict[str, Array] = {}
         for c, (name, chain) in enumerate(self._compiled.chains.items()):
             members = [self._classes.index(label) for label in chain.classes]
-            columns[f"throughput[{name}]"] = self._found.throughput[:, c]
+            columns[f"throughput[{name}]"] = self._throughput[:, c]
             columns[f"response_time[{name}]"] = residence[:, members].sum(axis=(1, 2))
             for r in members if chain.classes != (name,) else ():
-                columns[f"throughput[{self._classes[r]}]"] = self._found.throughput[:, c] * self._passing(chain, r)
+                columns[f"throughput[{self._classes[r]}]"] = self._throughput[:, c] * self._passing(chain, r)
                 columns[f"response_time[{self._classes[r]}]"] = residence[:, r].sum(axis=1)
         return columns
 
@@ -280,34 +238,34 @@ class Measures:
         return self._arrays.visits[:, r, self._stations.index(station)]
 
     def _by_class(self) -> dict[str, Array]:
-        arrays, found = self._arrays, self._found
-        visit = _ratio(found.residence, arrays.visits * found.made, np.nan)
+        arrays, residence = self._arrays, self._residence
+        visit = _ratio(residence, arrays.visits * self._made, np.nan)
         columns: dict[str, Array] = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             for label in station.visitors():
                 r, key = self._classes.index(label), f"[{label},{name}]"
-                columns[f"queue_length{key}"] = found.queue[:, r, k]
-                columns[f"residence_time{key}"] = found.residence[:, r, k]
+                columns[f"queue_length{key}"] = self._queue[:, r, k]
+                columns[f"residence_time{key}"] = residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
                 if arrays.network.rates[k] is None:
                     wait = visit[:, r, k] - arrays.service[:, r, k]
-                    columns[f"waiting_time{key}"] = np.where(found.residence[:, r, k] != 0, wait, 0.0)
+                    columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
                 if not DISCIPLINES[station.discipline].delay:
-                    columns[f"utilization{key}"] = found.utilization[:, r, k]
-                if found.loss is not None and station.capacity:
-                    columns[f"loss_probability{key}"] = found.loss[:, r, k]
+                    columns[f"utilization{key}"] = self._utilization[:, r, k]
+                if self._loss is not None and station.capacity:
+                    columns[f"loss_probability{key}"] = self._loss[:, r, k]
         return columns
 
     def _totals(self) -> dict[str, Array]:
         columns = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
-            columns[f"queue_length[{name}]"] = self._found.queue[:, :, k].sum(axis=1)
+            columns[f"queue_length[{name}]"] = self._queue[:, :, k].sum(axis=1)
             if not DISCIPLINES[station.discipline].delay:
-                columns[f"utilization[{name}]"] = self._found.utilization[:, :, k].sum(axis=1)
+                columns[f"utilization[{name}]"] = self._utilization[:, :, k].sum(axis=1)
         return columns
 
     def _probabilities(self) -> dict[str, Array]:
-        tables = zip(self._stations, self._found.probability, strict=True)
+        tables = zip(self._stations, self._probability, strict=True)
         return {
             f"probability[{name},{n}]": table[:, n]
             for name, table in tables
