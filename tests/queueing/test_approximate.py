@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.approximate import MEASURED, linearizer, schweitzer, solve_by_substitution, usual_error
+from slipstick.queueing.approximate import MEASURED, _by_substitution, linearizer, schweitzer, usual_error
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkArrays, network_arrays
@@ -229,7 +229,7 @@ def test_an_overloaded_start_does_not_stop_the_iteration() -> None:
         [[1.0], [1.0]], population=[30, 5], think=[20.0, 5.0], discipline="priority", priority=[1, 2]
     )
     count = np.array([[30.0, 5.0]])
-    flow, time, _ = solve_by_substitution(given, count, None, np.full((1, 2, 1), 100.0))
+    flow, time, _ = _by_substitution(given, count, None, np.full((1, 2, 1), 100.0))
     assert (flow[0] > 0).all()
     np.testing.assert_allclose(flow * (given.think + time[:, :, 0]), count, rtol=1e-9)
 

@@ -84,15 +84,8 @@ class SeenOnArrival:
         return np.asarray(total + (change if rank is None else change * rank).sum(axis=2))
 
 
-def residence(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Array:
-    """Give the residence times in one cycle, all visits together [s], (P, R, K).
-
-    Parameters
-    ----------
-    network : stations of any discipline
-    met : what is present
-    others : customers besides the arriving one, infinite with open classes, (P, R)
-    """
+def _residence_times(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Array:
+    """Give the residence times in one cycle, all visits together [s], (P, R, K); `others` as in `all_busy_by_load` (P, R)."""
     time = np.empty(met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits))
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
@@ -165,7 +158,7 @@ def _not_negative(number: Array) -> Array:
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
-    """Name the approximations that `residence` makes at the stations of a network, with their sources.
+    """Name the approximations that `schweitzer` and `linearizer` make at the stations of a network, with their sources.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
@@ -190,26 +183,11 @@ SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
 
 
-def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
-    """Solve for delays and single servers that are shared.
+def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
+    """Solve for delays and single servers that are shared: throughput (P, R), residence (P, R, K) and the steps.
 
-    With x = X_r D_rk, b = x / (1 + x / N_r) and a = sum of b: 1 + L = (1 + sum of b C) / (1 - a), and
+    With x = X_r D_rk, b = x / (1 + x / N_r), a = sum of b and C (P, R, K) the change: 1 + L = (1 + sum of b C) / (1 - a), and
     Q = b (1 + L + C) is a function of X; so is the population, which must come out as N.
-
-    Parameters
-    ----------
-    demand : (P, R, K) [s]
-    delay : (P, R) [s]
-    count : customers (P, R)
-    change : C (P, R, K)
-
-    Returns
-    -------
-    throughput (P, R), residence (P, R, K) and the number of steps
-
-    Raises
-    ------
-    NoAnswerError : the steps do not settle
     """
     alone = np.where(count > 0, 1 / np.maximum(count, 1), 0.0)[:, :, None]
     total = count.sum(axis=1, keepdims=True)
@@ -273,25 +251,12 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
     return near
 
 
-def solve_by_substitution(
+def _by_substitution(
     network: NetworkArrays, count: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
-    """Solve for stations of any kind, open classes among them.
+    """Solve for stations of any kind, open classes among them: throughput (P, R), residence (P, R, K) and the steps.
 
-    Parameters
-    ----------
-    network : at the points of the other arrays
-    count : customers of the closed classes (P, R)
-    shift : by how much queue and busy servers of j differ when one of r has left, beyond its part
-    queue : where to start (P, R, K)
-
-    Returns
-    -------
-    throughput (P, R), residence (P, R, K) and the number of steps
-
-    Raises
-    ------
-    NoAnswerError : the steps do not settle
+    The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P, R, K).
     """
     closed, demand = network.closed, network.demand
     own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
@@ -301,7 +266,7 @@ def solve_by_substitution(
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
     settled = np.zeros(len(count), dtype=bool)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
-        time = residence(network, SeenOnArrival(queue, busy, own, *(shift or ())), others)
+        time = _residence_times(network, SeenOnArrival(queue, busy, own, *(shift or ())), others)
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
         made, served = flow[:, :, None] * time, flow[:, :, None] * demand
@@ -336,11 +301,7 @@ without, demands within a factor of ten. The worst comes last.
 
 
 def usual_error(network: NetworkArrays, corrected: bool) -> str:
-    """Say what was measured for the worst construct of a network.
-
-    Parameters
-    ----------
-    corrected : whether by Linearizer
+    """Say what was measured for the worst construct of a network, by Linearizer where `corrected`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
@@ -442,9 +403,7 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // len(demand)
         change = 0.0 if shift is None else shift[0].sum(axis=2)
-        return solve_by_newton(
-            np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change
-        )
+        return _by_newton(np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change)
 
     flow, time, steps = scheme(fixed_point, closed.population.astype(float), demand)
     names = [network.stations[k] for k in closed.queueing]
@@ -477,7 +436,7 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // network.points
         many = network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
-        return solve_by_substitution(many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0)))
+        return _by_substitution(many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0)))
 
     flow, time, steps = scheme(
         fixed_point, np.where(network.closed, network.population, 0).astype(float), network.demand
@@ -508,11 +467,7 @@ def _within_capacity(
     """Lower throughputs that load a station slightly above its capacity; the difference is waiting time there.
 
     Linearizer comes out up to a percent above when several stations are near saturation. More than `MOST_OVER` stays
-    as it is, for the checks to refuse.
-
-    Parameters
-    ----------
-    part : of what open classes leave of a station, what one cycle a second takes (P, R, K)
+    as it is, for the checks to refuse. Of what open classes leave of a station, one cycle a second takes `part` (P, R, K).
     """
     busy = (flow[:, :, None] * part).sum(axis=1)
     over = (busy.real > 1) & (busy.real < MOST_OVER)

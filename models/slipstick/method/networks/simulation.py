@@ -30,19 +30,29 @@ MOST = 1_000_000
 """Customers that are kept in mind one by one."""
 
 
-def served(place: Place) -> str:
+def _served(place: Place) -> str:
     """Give the label of service of a class at a station, which names the place in other ways, too."""
     return f"{place[0]} at {place[1]}"
 
 
-def waited(place: Place) -> str:
-    """Give the label of waiting of a class at a station."""
+def _waited(place: Place) -> str:
     return f"{place[0]} before {place[1]}"
 
 
-def thinking(chain: str) -> str:
-    """Give the label of the think time of a chain."""
+def _thinking(chain: str) -> str:
     return f"{chain} thinks"
+
+
+def _end(place: Place) -> str:
+    return f"end of a cycle to {_served(place)}"
+
+
+def _out(chain: str) -> str:
+    return f"{chain} out"
+
+
+def _lost(chain: str) -> str:
+    return f"{chain} lost"
 
 
 class FlatNetwork:
@@ -60,7 +70,7 @@ class FlatNetwork:
 
     Attributes
     ----------
-    plan : what the simulator runs; its labels and gates are `served`, `waited` and `thinking`
+    plan : what the simulator runs; its labels and gates are `_served`, `_waited` and `_thinking`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
     told : the same as the network tells them: a demand is one visit, however it is split [1]
@@ -174,7 +184,7 @@ class FlatNetwork:
         """Begin a cycle: think, if they do, and count time from there on; give the place."""
         start, mean = self.builder.here, float(self.arrays.network.think[0, c].real)
         if mean > 0:
-            self.builder.delay(ServiceTime("exponential", mean), thinking(name))
+            self.builder.delay(ServiceTime("exponential", mean), _thinking(name))
             self.builder.start_response()
         return start
 
@@ -183,9 +193,9 @@ class FlatNetwork:
         for place in self._places(chain):
             visits, visit = self.visits[place], partial(self._visit, name, place)
             if visits < 1:
-                self.builder.choose([(visits, visit), (1 - visits, lambda: None)], f"{served(place)} or not")
+                self.builder.choose([(visits, visit), (1 - visits, lambda: None)], f"{_served(place)} or not")
             elif visits > 1:
-                self.builder.over_again(1 - 1 / visits, visit, f"{served(place)} again")
+                self.builder.over_again(1 - 1 / visits, visit, f"{_served(place)} again")
             else:
                 visit()
         self.builder.finish()
@@ -200,9 +210,9 @@ class FlatNetwork:
                 builder.finish(onward=True)
                 begun = self._think(c, name)
                 start = begun if place == chain.reference else start
-            builder.mark(served(place))
+            builder.mark(_served(place))
             self._visit(name, place)
-            builder.go(list(self._ways(name, chain, place)), f"{served(place)} onward")
+            builder.go(list(self._ways(name, chain, place)), f"{_served(place)} onward")
         builder.mark(_out(name))
         builder.finish()
         return start
@@ -214,7 +224,7 @@ class FlatNetwork:
         for index, way in enumerate(self.model.routing):
             probability = self._number(f"routing.{index}.probability")
             if way.source == place and probability > 0:
-                target = _out(name) if way.target is None else served(way.target)
+                target = _out(name) if way.target is None else _served(way.target)
                 if way.target is not None and self._ends_at(chain, way.target):
                     target = _end(way.target)
                 yield probability, target
@@ -226,23 +236,11 @@ class FlatNetwork:
         time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
-            builder.admit(served(place), resource, queue.capacity or 0, _lost(chain))
+            builder.admit(_served(place), resource, queue.capacity or 0, _lost(chain))
         if resource is None:
-            builder.delay(time, served(place))
+            builder.delay(time, _served(place))
         else:
-            builder.serve(station, time, served(place), wait=waited(place), rank=queue.priority.get(label, 0))
-
-
-def _end(place: Place) -> str:
-    return f"end of a cycle to {served(place)}"
-
-
-def _out(chain: str) -> str:
-    return f"{chain} out"
-
-
-def _lost(chain: str) -> str:
-    return f"{chain} lost"
+            builder.serve(station, time, _served(place), wait=_waited(place), rank=queue.priority.get(label, 0))
 
 
 NONE = Estimate(0.0, 0.0, 0.0)
@@ -365,7 +363,7 @@ class _Seen:
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
         chain, station, key = self.chain_of[place[0]], self.stations[place[1]], f"[{place[0]},{place[1]}]"
-        elapsed, time, waits = self._column(self.layout.time), self.time(place), self._booked(waited(place))
+        elapsed, time, waits = self._column(self.layout.time), self.time(place), self._booked(_waited(place))
         per_visit = self.cycles(chain)
         if place in self.flat.visits:
             per_visit = self.passages(place) * (self.flat.told[place] / self.flat.visits[place])
@@ -417,20 +415,20 @@ class _Seen:
 
     def time(self, place: Place) -> Array:
         """Pick the time of a class at a station, waiting included."""
-        return self._booked(served(place)) + self._booked(waited(place))
+        return self._booked(_served(place)) + self._booked(_waited(place))
 
     def _gate(self, place: Place) -> tuple[Array, Array]:
         gates = self.flat.plan.gates
-        if served(place) not in gates:
+        if _served(place) not in gates:
             return np.zeros(self.layout.width), np.zeros(self.layout.width)
-        index = gates.index(served(place))
+        index = gates.index(_served(place))
         return self._column(self.layout.tried[index]), self._column(self.layout.refused[index])
 
     def _busy(self, place: Place) -> Array:
         """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""
         name = place[1]
         if not self.stations[name].rates or self.result is None:
-            return self._booked(served(place))
+            return self._booked(_served(place))
         sums = self.result.batches.sum(axis=0)
         work = {each: float(sums @ self.passages(each)) * s for each, s in self.flat.service.items() if each[1] == name}
         part = work.get(place, 0.0) / (sum(work.values()) or 1.0)
@@ -460,10 +458,10 @@ class _Seen:
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
         (chain,) = self.compiled.chains
-        found = {THINK: self._booked(thinking(chain))}
+        found = {THINK: self._booked(_thinking(chain))}
         for name, station in self.stations.items():
             for place in (each for each in self.flat.visits if each[1] == name):
-                parts = {name: self._booked(served(place)), f"wait:{name}": self._booked(waited(place))}
+                parts = {name: self._booked(_served(place)), f"wait:{name}": self._booked(_waited(place))}
                 if station.rates:
                     parts = {name: self.time(place)}
                 for key, each in parts.items():
