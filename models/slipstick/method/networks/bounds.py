@@ -130,7 +130,6 @@ class CompiledNetworkBounds(CompiledModel):
         wrong, (found, _) = _refused(arrays), _by_kind(arrays)
         low = np.max([low for low, _ in found.values()], axis=0)
         high = np.min([high for _, high in found.values()], axis=0)
-        low[list(wrong)] = high[list(wrong)] = np.nan
         return Solution(
             model=self.model.name,
             method=BOUNDS,

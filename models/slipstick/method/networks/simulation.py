@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -305,6 +305,7 @@ class _Seen:
         self.compiled, self.flat, self.result = compiled, flat, result
         self.stations = compiled.model.stations
         self.layout = Layout(flat.plan)
+        self.elapsed = self._column(self.layout.time)
         self.chain_of = {label: name for name, chain in compiled.chains.items() for label in chain.classes}
 
     def values(self) -> dict[str, Value]:
@@ -347,82 +348,79 @@ class _Seen:
                 yield f"response_time_quantile[{name},{p:g}]", found
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        chain, elapsed = self.compiled.chains[name], self._column(self.layout.time)
-        yield f"throughput[{name}]", self._ratio(name, self.cycles(name), elapsed, NONE)
-        yield f"response_time[{name}]", self.response(name, self.places(name))
+        chain, places = self.compiled.chains[name], self.places(name)
+        yield f"throughput[{name}]", self._ratio(name, self.cycles(name), self.elapsed, NONE)
+        yield f"response_time[{name}]", self._response(name, places)
         for label in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
                 passing = self.cycles(name) * (label == chain.reference[0])
             else:
                 passing = self.passages((label, chain.reference[1]))
-            yield f"throughput[{label}]", self._ratio(name, passing, elapsed, NONE)
-            yield (
-                f"response_time[{label}]",
-                self.response(name, [each for each in self.places(name) if each[0] == label]),
-            )
+            yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NONE)
+            yield f"response_time[{label}]", self._response(name, [each for each in places if each[0] == label])
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
         chain, station, key = self.chain_of[place[0]], self.stations[place[1]], f"[{place[0]},{place[1]}]"
-        elapsed, time, waits = self._column(self.layout.time), self.time(place), self._booked(_waited(place))
-        per_visit = self.cycles(chain)
+        time, per_visit = self.time(place), self.cycles(chain)
         if place in self.flat.visits:
             per_visit = self.passages(place) * (self.flat.told[place] / self.flat.visits[place])
-        yield f"queue_length{key}", self._ratio(chain, time, elapsed, NONE)
-        yield f"residence_time{key}", self.response(chain, [place])
+        yield f"queue_length{key}", self._ratio(chain, time, self.elapsed, NONE)
+        yield f"residence_time{key}", self._response(chain, [place])
         yield f"time_per_visit{key}", self._ratio(chain, time, per_visit)
         if not station.rates:
-            yield f"waiting_time{key}", self._ratio(chain, waits, per_visit)
+            yield f"waiting_time{key}", self._ratio(chain, self._booked(_waited(place)), per_visit)
         if not DISCIPLINES[station.discipline].delay:
-            yield f"utilization{key}", self._ratio(chain, self._busy(place), elapsed * station.servers, NONE)
+            yield f"utilization{key}", self._ratio(chain, self._busy(place), self.elapsed * station.servers, NONE)
         if station.capacity:
-            tried, refused = self._gate(place)
+            refused, tried = (self._at_gate(each, place) for each in (self.layout.refused, self.layout.tried))
             yield f"loss_probability{key}", self._ratio(chain, refused, tried, NONE)
 
     def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
-        elapsed = self._column(self.layout.time)
         if DISCIPLINES[self.stations[name].discipline].delay:
-            times = sum((self.time(each) for each in self.flat.visits if each[1] == name), np.zeros(self.layout.width))
-            yield f"queue_length[{name}]", self._ratio(None, times, elapsed)
+            times = self.sum(self.time(each) for each in self.flat.visits if each[1] == name)
+            yield f"queue_length[{name}]", self._ratio(None, times, self.elapsed)
             return
         index = self.flat.plan.resources.index(name)
-        yield f"queue_length[{name}]", self._ratio(None, self._column(self.layout.area[index]), elapsed)
+        yield f"queue_length[{name}]", self._ratio(None, self._column(self.layout.area[index]), self.elapsed)
         used = self._column(self.layout.use[index])
-        yield f"utilization[{name}]", self._ratio(None, used, elapsed * self.stations[name].servers)
+        yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * self.stations[name].servers)
 
     def places(self, chain: str) -> list[Place]:
         """List where a chain has service."""
         return [place for place in self.flat.visits if self.chain_of[place[0]] == chain]
 
-    def response(self, chain: str, places: list[Place]) -> Estimate | None:
+    def sum(self, weights: Iterable[Array]) -> Array:
+        """Add weights of statistics up."""
+        total: Array = sum(weights, np.zeros(self.layout.width))
+        return total
+
+    def _response(self, chain: str, places: list[Place]) -> Estimate | None:
         """Estimate the time at places in a cycle [s]."""
-        times = sum((self.time(place) for place in places), np.zeros(self.layout.width))
-        return self._ratio(chain, times, self.cycles(chain))
+        return self._ratio(chain, self.sum(map(self.time, places)), self.cycles(chain))
 
     def cycles(self, chain: str) -> Array:
         """Pick the cycles of a chain: where customers are lost, its passages at the first station."""
         if chain in self.flat.first:
-            first = self.flat.first[chain].items()
-            return sum((self.passages(place) / visits for place, visits in first), np.zeros(self.layout.width))
-        group = self.flat.groups.get(chain)
-        return np.zeros(self.layout.width) if group is None else self._column(self.layout.cycles[group])
+            return self.sum(self.passages(place) / visits for place, visits in self.flat.first[chain].items())
+        return self.sum(
+            self._column(self.layout.cycles[self.flat.groups[name]]) for name in self.flat.groups if name == chain
+        )
 
     def passages(self, place: Place) -> Array:
         """Pick the visits of a class to a station: counted at a gate, or as many as there must be."""
-        if self.chain_of[place[0]] in self.flat.first:
-            tried, refused = self._gate(place)
-            return tried - refused
-        return self.cycles(self.chain_of[place[0]]) * self.flat.visits.get(place, 0.0)
+        chain = self.chain_of[place[0]]
+        if chain in self.flat.first:
+            return self._at_gate(self.layout.tried, place) - self._at_gate(self.layout.refused, place)
+        return self.cycles(chain) * self.flat.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
         """Pick the time of a class at a station, waiting included."""
         return self._booked(_served(place)) + self._booked(_waited(place))
 
-    def _gate(self, place: Place) -> tuple[Array, Array]:
+    def _at_gate(self, columns: Sequence[int], place: Place) -> Array:
+        """Pick what was counted at the gate of a place, if it has one."""
         gates = self.flat.plan.gates
-        if _served(place) not in gates:
-            return np.zeros(self.layout.width), np.zeros(self.layout.width)
-        index = gates.index(_served(place))
-        return self._column(self.layout.tried[index]), self._column(self.layout.refused[index])
+        return self.sum(self._column(columns[gates.index(each)]) for each in gates if each == _served(place))
 
     def _busy(self, place: Place) -> Array:
         """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""
@@ -442,9 +440,7 @@ class _Seen:
         return weights
 
     def _column(self, index: int) -> Array:
-        weights = np.zeros(self.layout.width)
-        weights[index] = 1.0
-        return weights
+        return np.eye(1, self.layout.width, index)[0]
 
     def _ratio(self, chain: str | None, top: Array, bottom: Array, nobody: Estimate | None = None) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
@@ -460,12 +456,12 @@ class _Seen:
         (chain,) = self.compiled.chains
         found = {THINK: self._booked(_thinking(chain))}
         for name, station in self.stations.items():
-            for place in (each for each in self.flat.visits if each[1] == name):
-                parts = {name: self._booked(_served(place)), f"wait:{name}": self._booked(_waited(place))}
-                if station.rates:
-                    parts = {name: self.time(place)}
-                for key, each in parts.items():
-                    found[key] = found.get(key, np.zeros(self.layout.width)) + each
+            places = [each for each in self.flat.visits if each[1] == name]
+            if station.rates:
+                found[name] = self.sum(map(self.time, places))
+            else:
+                found[name] = self.sum(self._booked(_served(each)) for each in places)
+                found[f"wait:{name}"] = self.sum(self._booked(_waited(each)) for each in places)
         estimates = {name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()}
         return {name: each for name, each in estimates.items() if each.mean}
 
@@ -486,7 +482,7 @@ def _shares(
         flat = _flat(compiled, {**values, **changed})
         run = simulate(flat.plan, settings)
         seen = _Seen(compiled, flat, run)
-        times = sum((seen.time(place) for place in seen.places(chain)), np.zeros(seen.layout.width))
+        times = seen.sum(map(seen.time, seen.places(chain)))
         means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
         return means
 
