@@ -440,7 +440,7 @@ class _Seen:
         return weights
 
     def _column(self, index: int) -> Array:
-        return np.eye(1, self.layout.width, index)[0]
+        return np.asarray(np.eye(1, self.layout.width, index)[0])
 
     def _ratio(self, chain: str | None, top: Array, bottom: Array, nobody: Estimate | None = None) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
