@@ -54,9 +54,9 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
     demands, thinks, delays, names = _letters(model, members)
     throughput, response = _mean_values(demands, thinks, populations)
-    # What is spent at delays is away from the queues, but not from the stations.
     if not throughput:
         return ()
+    # What is spent at delays is away from the queues, but not from the stations.
     response = [each + delay if size else each for each, delay, size in zip(response, delays, populations, strict=True)]
     labels = list(model.classes)
     found = [
