@@ -32,7 +32,7 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.cli.measured import fit, measured, trace
+from slipstick.cli.measured import fit, measured, record, trace
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
@@ -411,7 +411,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (measured, trace, fit, counts):
+for _each in (measured, record, trace, fit, counts):
     cli.add_command(_each)
 
 

@@ -262,6 +262,37 @@ _FIT_OPTIONS = (
 )
 
 
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--out", "-o", default="profile.yaml", show_default=True, type=click.Path(dir_okay=False), help="Profile."
+)
+@click.option("--title", default="", help="Title of the profile. [the command]")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def record(out: str, title: str, command: Sequence[str]) -> int:
+    """Run COMMAND, a Python program, and record where its threads and processes wait, for `slipstick measured`.
+
+    Locks, conditions, barriers, queues and joins of `threading`, `queue` and `multiprocessing` are timed, without a change in
+    the program. The status is that of the program.
+
+    \b
+    Examples:
+      slipstick record -- python program.py
+      slipstick record -o run-4.yaml -- python program.py --threads 4
+    """
+    from slipstick.instrument import record as record_waits
+
+    try:
+        status = record_waits(command, out, title)
+    except FileNotFoundError as error:
+        if error.filename != command[0]:
+            raise
+        refuse("COMMAND", f"there is no program {command[0]!r}; write it as in a shell, such as: python program.py")
+    except ValueError as error:
+        refuse("COMMAND", str(error))
+    click.echo(f"{out}: where it waited; slipstick measured {out} shows it", err=True)
+    return status
+
+
 @click.command()
 @with_options(_DATA_OPTIONS)
 @with_options(_FIT_OPTIONS)
