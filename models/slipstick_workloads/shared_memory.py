@@ -4,7 +4,8 @@ Approximations:
 
 - A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
   link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic).
-- A refused circuit waits in a queue instead of trying again, so a pause before a retry has no effect.
+- A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that the module may be free
+  while processors want it, and who comes next is who tries first. Only modules refuse, no stages before them.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
   traffic of all.
 """
@@ -24,9 +25,9 @@ from slipstick.law.synchronization import (
     MANAGER_BARRIER,
     TOURNAMENT_BARRIER,
 )
-from slipstick.model.activity import Activity, barrier, choose, delay, service, then
+from slipstick.model.activity import Activity, barrier, choose, delay, hold, service, then
 from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
-from slipstick.model.system import Barrier, Resource, Station
+from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
@@ -42,10 +43,25 @@ class MemoryPort:
     ----------
     machine : of the processor
     others : over how many other processors the data are spread [1]
+    retried : a circuit that finds its module taken is refused and tried again after the machine's pause
+
+    Raises
+    ------
+    ModelError : circuits are to be tried again on a machine that has none, or without a pause
     """
 
     machine: SharedMemory
     others: Expr
+    retried: bool = False
+
+    def __post_init__(self) -> None:
+        between = self.machine.interconnect
+        if not self.retried:
+            return
+        if not (isinstance(between, Multistage) and between.circuit):
+            raise ModelError(f"{self.machine.name} switches no circuits, so none is refused; leave out refused: retry")
+        if not known(between.retry, "the pause after a refusal"):
+            raise ModelError(f"{self.machine.name} has no pause after a refusal; give machine.interconnect.retry")
 
     @property
     def lock_word(self) -> str:
@@ -61,6 +77,9 @@ class MemoryPort:
     def resources(self) -> dict[str, Resource]:
         """Describe the stations of the interconnect; unused ones do no harm."""
         between = self.machine.interconnect
+        if self.retried and isinstance(between, Multistage):
+            circuit = Lock("tas", back_off="constant", base=between.retry)
+            return {self.lock_word: Station(), **dict.fromkeys(map(_circuit, range(self._modules)), circuit)}
         if not isinstance(between, Ring):
             return {self.lock_word: Station()}
         found: dict[str, Resource] = {RING: Station(_servers(between.slots))}
@@ -93,7 +112,7 @@ class MemoryPort:
             case Multistage(radix, ports, hop, transfer, circuit):
                 way = ceil_log(ports, radix) * hop
                 if circuit:
-                    return _one_of(label, ratios, 2 * way + transfer + memory.access)
+                    return _one_of(label, ratios, 2 * way + transfer + memory.access, circuits=self.retried)
             case _:
                 way, transfer = between.hop, between.transfer
         there, back = label.wait(way, "there"), label.wait(way, "back")
@@ -108,7 +127,7 @@ class MemoryPort:
         """
         if isinstance(self.machine.interconnect, Bus | Ring):
             raise ModelError(f"no memory module of {self.machine.name} is a processor's own; leave out local")
-        modules = int(known(self.machine.memory.modules, "the number of memory modules"))
+        modules = self._modules
         return _one_of(_AccessSteps(f"{name}.own", "memory"), (1 / modules,) * modules, self.machine.memory.access)
 
     def invalidate(self, name: str) -> Activity:
@@ -121,6 +140,10 @@ class MemoryPort:
     def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
         """Access a word of a lock for a time at one of the modules, each with its share of the accesses."""
         return _one_of(_AccessSteps(name, "lock"), ratios, seconds)
+
+    @property
+    def _modules(self) -> int:
+        return int(known(self.machine.memory.modules, "the number of memory modules"))
 
     def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring replies."""
@@ -152,11 +175,17 @@ class _AccessSteps:
         return delay(seconds, name=f"{self.name}.{part}", component=self.component, technology="switch")
 
 
-def _one_of(label: _AccessSteps, ratios: Sequence[float], seconds: Expr) -> Activity:
-    """Access one of the modules, each with its share of the accesses."""
+def _circuit(number: int) -> str:
+    """Name the right to a circuit to a memory module."""
+    return f"circuit-{number}"
+
+
+def _one_of(label: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, circuits: bool = False) -> Activity:
+    """Access one of the modules, each with its share of the accesses; by a circuit that may be refused, if there are such."""
     if seconds == zero(TIME):
         return then()
-    choices = [(ratio, label.at(module(number), seconds, f"m{number}")) for number, ratio in enumerate(ratios) if ratio]
+    steps = {k: label.at(module(k), seconds, f"m{k}") for k, ratio in enumerate(ratios) if ratio}
+    choices = [(ratios[k], hold(_circuit(k), step) if circuits else step) for k, step in steps.items()]
     return choices[0][1] if len(choices) == 1 else choose(*choices)
 
 

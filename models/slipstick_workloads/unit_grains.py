@@ -138,7 +138,7 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     are times of the same accesses.
     """
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
-    work = GrainSteps(machine, competitors, spread)
+    work = GrainSteps(machine, competitors, spread, word(inputs, "refused") == "retry")
     arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> arrival
@@ -165,16 +165,18 @@ class GrainSteps:
     machine : on which they run
     others : how many other processors take part [1]
     spread : over how many other processors the data are spread; as many as take part by default [1]
+    retried : refused circuits are tried again
     """
 
     machine: SharedMemory
     others: Expr
     spread: Expr | None = None
+    retried: bool = False
 
     @property
     def port(self) -> MemoryPort:
         """The access of a processor to shared memory."""
-        return MemoryPort(self.machine, self.others if self.spread is None else self.spread)
+        return MemoryPort(self.machine, self.others if self.spread is None else self.spread, self.retried)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
@@ -312,6 +314,14 @@ _WALK = (
     Input("local", COUNT, "share of the accesses that find their element in the processor's own module", 0.0, most=1.0),
 )
 
+REFUSED = Input(
+    "refused",
+    COUNT,
+    "whether a circuit that finds its module taken waits in a queue, or tries again after the machine's pause",
+    "queue",
+    options=("queue", "retry"),
+)
+
 ACCESSES = (ELEMENTS, *_WALK)
 """Inputs of the kind and the addresses of accesses."""
 
@@ -338,6 +348,7 @@ UNIT = Program(
     (
         Input("competitors", COUNT, "N: processors beside the tested one", 0.0, whole=True),
         ELEMENTS,
+        REFUSED,
         *_GRAIN,
         *(
             replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
@@ -379,7 +390,7 @@ def _phases(machine: SharedMemory, inputs: InputValues, resources: dict[str, Res
             raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
-        work = GrainSteps(machine, count - 1)
+        work = GrainSteps(machine, count - 1, retried=word(inputs, "refused") == "retry")
         cycle = work.cycle(grain, grain, single=False)
         if cycle == then():
             raise ModelError(f"phase {number + 1} does nothing; give it accesses, compute or a critical section")
@@ -425,6 +436,7 @@ PHASES = Program(
         Input("critical", COUNT, "c_s: units of computing in the critical section", None, many=True),
         Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
         *ACCESSES,
+        REFUSED,
         Input("lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"),
         CRITICAL_WRITES,
         SCV,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
+import random
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+import slipstick
 from slipstick.answer import Answer
 from slipstick.api import load
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Number, Parameter, zero
 from slipstick.expression.tape import Tape
-from slipstick.model.machine import SharedMemory
+from slipstick.model.machine import Multistage, SharedMemory
 from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.program import PROGRAMS
 from slipstick_workloads.shared_memory import barrier_cost
@@ -242,3 +247,45 @@ def test_accesses_to_the_own_module_take_no_network() -> None:
     assert (remote, own, half) == pytest.approx((4 * US, 1 * US, 2.5 * US))
     with pytest.raises(ModelError, match="is a processor's own; leave out local"):
         unit(SYMMETRY, local=0.5)
+
+
+def circuits_one_by_one(processors: int, modules: int, held: float, pause: float, until: float) -> float:
+    """Circuits a second where each refused one is tried again, for the same module, after a pause."""
+    draw = random.Random(1)
+    attempts = [(0.0, one, draw.randrange(modules)) for one in range(processors)]
+    free, made = [0.0] * modules, 0
+    while attempts[0][0] < until:
+        now, one, module = attempts[0]
+        if free[module] <= now:
+            free[module], made = now + held, made + 1
+            heapq.heapreplace(attempts, (now + held, one, draw.randrange(modules)))
+        else:
+            heapq.heapreplace(attempts, (now + pause, one, module))
+    return made / until
+
+
+def test_refused_circuits_are_tried_again_after_the_machine_s_pause() -> None:
+    """As a simulation that shares no code; in a queue, more get through."""
+    gp1000 = shared_machine("bbn-gp1000")
+    assert isinstance(gp1000.interconnect, Multistage)
+    network = replace(gp1000.interconnect, retry=Number(1.3 * US, TIME))
+    machine = replace(gp1000, memory=replace(gp1000.memory, modules=Number(16.0)), interconnect=network)
+    given: dict[str, Any] = {"pattern": "random", "elements": 16, "competitors": 15}
+    retried, queued = (unit(machine, refused=how, **given) for how in ("retry", "queue"))
+    found, approximate = (slipstick.solve(retried, method=each)["throughput"] for each in ("simulation", "mean-value"))
+    waiting = slipstick.solve(queued, method="simulation")["throughput"]
+    assert found is not None
+    assert waiting is not None
+    assert found == pytest.approx(circuits_one_by_one(16, 16, 4 * US, 1.3 * US, 20e-3), rel=0.03)
+    assert approximate == pytest.approx(found, rel=0.05)
+    assert waiting > 1.02 * found
+
+
+def test_circuits_are_refused_where_there_are_any_and_with_a_pause() -> None:
+    gp1000 = shared_machine("bbn-gp1000")
+    assert isinstance(gp1000.interconnect, Multistage)
+    with pytest.raises(ModelError, match="switches no circuits, so none is refused; leave out refused: retry"):
+        unit(SYMMETRY, refused="retry")
+    at_once = replace(gp1000, interconnect=replace(gp1000.interconnect, retry=zero(TIME)))
+    with pytest.raises(ModelError, match=r"has no pause after a refusal; give machine\.interconnect\.retry"):
+        unit(at_once, refused="retry")
