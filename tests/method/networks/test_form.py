@@ -336,14 +336,58 @@ def test_quantiles_are_where_the_distribution_says(servers: int, rate: float) ->
         assert (1 - waits) * math.exp(-t) + waits * waiting == pytest.approx(1 - q, rel=1e-6)
 
 
-def test_quantiles_are_for_what_has_a_closed_form() -> None:
-    through_two = network({"web": open_class(0.5)}, {name: station(demand={"web": 1.0}) for name in ("cpu", "disk")})
+TWO = {name: station(service={"web": 1.0}) for name in ("cpu", "disk")}
+WIDE = {**TWO, "out": station(service={"web": 0.1})}
+
+
+@pytest.mark.parametrize(
+    ("model", "p50", "p95", "p99"),
+    [
+        # Two stations of rates 1 and 0.5 after the load: P(T > t) = 2 exp(-t/2) - exp(-t).
+        (
+            network(
+                {"web": open_class(1.0)}, {"a": station(service={"web": 0.5}), "b": station(service={"web": 2 / 3})}
+            ),
+            2.455894,
+            7.352277,
+            10.591616,
+        ),
+        # One other customer in a ring of two: an Erlang time of three phases.
+        (network({"web": closed_class(2)}, TWO), 2.674060, 6.295794, 8.405947),
+        (
+            network({"web": closed_class(3)}, {"a": station(service={"web": 1.0}), "b": station(service={"web": 0.5})}),
+            2.897825,
+            6.476793,
+            8.574533,
+        ),
+        (network({"web": closed_class(5)}, TWO), 5.670161, 10.513035, 13.108484),
+    ],
+    ids=["open", "Erlang", "ring of three", "ring of five"],
+)
+def test_quantiles_without_overtaking(model: QueueingNetwork, p50: float, p95: float, p99: float) -> None:
+    answer = solve(model)
+    for q, expected in ((0.5, p50), (0.95, p95), (0.99, p99)):
+        assert answer[f"response_time_quantile[web,{q:g}]"] == pytest.approx(expected, abs=2e-6)
+
+
+def test_quantiles_are_for_paths_where_nobody_overtakes() -> None:
     again = network({"web": open_class(0.2)}, {"cpu": station(service={"web": 1.0}, visits={"web": 2})})
     shared = network({"web": open_class(0.5)}, {"cpu": station(demand={"web": 1.0}, discipline="ps")})
-    for model in (through_two, again, shared, CENTRAL):
-        assert not any(name.startswith("response_time_quantile") for name in solve(model).values)
+    middle = {**WIDE, "disk": station(service={"web": 1.0}, servers=2)}
+    short = {name: station(service={"web": 0.1, "fast": 0.1}) for name in ("cpu", "disk", "out")}
+    short["disk"] = station(service={"web": 0.1})
+    streams = {"web": open_class(0.5), "fast": open_class(0.1)}
+    for model in (again, shared, CENTRAL, network({"web": open_class(0.5)}, middle), network(streams, short)):
+        assert "response_time_quantile[web,0.5]" not in solve(model).values
+    # Who takes the short cut is overtaken by nobody.
+    assert "response_time_quantile[fast,0.5]" in solve(network(streams, short)).values
     delay = solve(network({"web": open_class(0.5)}, {"net": station(demand={"web": 2.0}, discipline="is")}))
     assert delay["response_time_quantile[web,0.5]"] == pytest.approx(2.0 * math.log(2.0))
+    counted = network(
+        {"web": open_class(0.5), "more": open_class(0.1)},
+        {"cpu": station(service={"web": 1.0, "more": 1.0}, visits={"more": 2})},
+    )
+    assert solve(counted)["response_time_quantile[web,0.5]"] == pytest.approx(math.log(2.0) / (1 - 0.7))
 
 
 @given(

@@ -215,6 +215,16 @@ def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     truth = {name: each for name, each in known(solve(model)).items() if name.startswith("response_time_quantile")}
     assert len(truth) == 4
     assert outside(seen(model), truth) == {}
+    row = {
+        "a": station(service={"jobs": 1.0}),
+        "b": station(service={"jobs": 0.7}),
+        "c": station(service={"jobs": 0.2}),
+    }
+    for members in (open_class(0.8), closed_class(6, think_time=3.0)):
+        model = network({"jobs": members}, row)
+        truth = {name: each for name, each in known(solve(model)).items() if name.startswith("response_time_quantile")}
+        assert len(truth) == 4
+        assert outside(seen(model), truth) == {}
     alone = network({"jobs": closed_class(1, think_time=50.0)}, {"cpu": station(service={"jobs": 1.0})})
     assert outside(seen(alone), {"response_time_quantile[jobs,0.9]": math.log(10)}) == {}
 

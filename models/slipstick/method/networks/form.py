@@ -6,11 +6,11 @@ which each closed chain saturates its slowest station, and quantiles of the resp
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
@@ -22,7 +22,7 @@ from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwo
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.mixed_classes import MOST_SERVERS
 from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution
-from slipstick.queueing.residual_wait import erlang_c
+from slipstick.queueing.sojourn_times import closed_path, open_path, quantile
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 
 MOST_NUMBERS = 8_000_000
@@ -67,70 +67,65 @@ def _constants(network: NetworkArrays) -> dict[str, float]:
     }
 
 
+MOST_TRACED = 200
+"""Customers of a closed class up to which quantiles of its response time are found with every answer."""
+
+
 def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, float]:
-    r"""Give quantiles of response time where they have a closed form: streams through one first-come station.
+    """Give quantiles of response times where their transform is known; see `slipstick.queueing.sojourn_times`.
 
-    With c servers of rate \mu each, arrivals \lambda of all streams together and C Erlang's waiting probability::
-
-        P(T > t) = exp(-mu t) + C mu (exp(-a t) - exp(-mu t)) / (mu - a)     a = c mu - lambda
-
-    which for one server is exp(-(mu - lambda) t); for a delay it is exp(-mu t).
+    Every customer visits each station of its path once, and none overtakes another there: stations are exponential and first
+    come first served, all customers of one take the same service time, and who leaves the path does not come back to it. In
+    an open network the first and the last station may have several servers or be delays.
 
     Parameters
     ----------
     compiled, network : at one point
-
-    Source: Kleinrock, Queueing Systems, volume 1, 1975, section 3.5; Gross and Harris, Fundamentals of Queueing
-    Theory, 3rd ed., 1998, section 2.3.
     """
+    if compiled.model.chains:
+        return {}
     found: dict[str, float] = {}
-    for label, mean, alone, servers, load in _lone_streams(compiled, network):
-        if alone:
-            found |= {f"response_time_quantile[{label},{q:g}]": -mean * math.log1p(-q) for q in QUANTILES}
-        elif servers <= MOST_SERVERS:
-            waits, slack = float(erlang_c(np.array([load]), servers)[0]), (servers - load) / mean
-            found |= {f"response_time_quantile[{label},{q:g}]": _quantile(q, mean, slack, waits) for q in QUANTILES}
+    for c, label in enumerate(compiled.chains):
+        path = np.flatnonzero(network.demand[0, c].real > 0)
+        if not _without_overtaking(network, c, path):
+            continue
+        times = network.service[0, c, path].real.tolist()
+        population, think = int(network.population[0, c]), float(network.think[0, c].real)
+        if network.closed[c] and 0 < population <= MOST_TRACED:
+            transform = closed_path(times, think, population)
+        elif network.closed[c]:
+            continue
+        else:
+            load = (network.arrivals[0, :, None].real * network.demand[0].real).sum(axis=0)
+            servers = np.where(network.delays, 0, network.servers)
+            transform = open_path(list(zip(times, servers[path].tolist(), load[path].tolist(), strict=True)))
+        found |= {f"response_time_quantile[{label},{q:g}]": quantile(transform, q, sum(times)) for q in QUANTILES}
     return found
 
 
-def _lone_streams(compiled: NetworkLayout, network: NetworkArrays) -> Iterator[tuple[str, float, bool, int, float]]:
-    """Yield the streams that visit one station once, exponential and alike there: name, mean service, load."""
-    if not compiled.model.classes or network.closed.any() or compiled.model.chains:
-        return
-    for c, label in enumerate(compiled.chains):
-        visited = np.flatnonzero(network.demand[0, c].real > 0)
-        if len(visited) != 1:
-            continue
-        k = int(visited[0])
-        here = network.demand[0, :, k].real > 0
-        once = network.visits[0, c, k] == 1.0
-        alike = len(set(network.service[0, here, k].real.tolist())) == 1 and (network.scv[0, here, k].real == 1).all()
-        plain = network.rates[k] is None and not compiled.model.stations[compiled.stations[k]].capacity
-        kind = network.discipline[k]
-        if once and plain and ((kind == "is" and network.scv[0, c, k] == 1) or (kind == "fcfs" and alike)):
-            mean = float(network.service[0, c, k].real)
-            load = float(network.arrivals[0, here].real.sum()) * mean
-            yield label, mean, kind == "is", int(network.servers[k]), load
+def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> bool:
+    """Tell whether no customer of a class is overtaken on its path, nor influenced by one that was behind it."""
+    visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
+    alone = len(network.classes) == 1
+    plain = network.without_rates & ~network.limited & (network.servers <= MOST_SERVERS)
+    queues = plain & np.array([each == "fcfs" for each in network.discipline]) & _alike(network)
+    if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
+        return False
+    if network.closed[c]:
+        return bool((queues & network.single)[path].all())
+    ends = queues | (plain & network.delays & (network.scv[0, c].real == 1))
+    # Another class goes along a part of the path without a gap, once.
+    rejoins = [np.diff(np.flatnonzero(each)).max(initial=1) > 1 or not np.isin(each, (0, 1)).all() for each in visits]
+    between = (queues & network.single)[path[1:-1]].all()
+    return bool(ends[path].all() and between and (len(path) == 1 or not any(rejoins)))
 
 
-def _quantile(q: float, mean: float, slack: float, waits: float) -> float:
-    """Halve an interval until it holds one double: the distribution function rises."""
-    low, high = 0.0, mean
-    while _beyond(high, mean, slack, waits) > 1 - q:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(middle, mean, slack, waits) > 1 - q else (low, middle)
-    return high
-
-
-def _beyond(time: float, mean: float, slack: float, waits: float) -> float:
-    """Give P(T > t) of M/M/c with c mu - lambda to spare, where an arrival waits with a probability."""
-    served = math.exp(-time / mean)
-    difference = 1 / mean - slack
-    if abs(difference) * mean < 1e-9:
-        return served * (1 + waits * time / mean)
-    return served + waits / mean * (math.exp(-slack * time) - served) / difference
+def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
+    """Tell at which stations all customers have the same exponential service time (K,)."""
+    here, service = network.demand[0].real > 0, network.service[0].real
+    high, low = service.max(axis=0, where=here, initial=0.0), service.min(axis=0, where=here, initial=np.inf)
+    same: NDArray[np.bool_] = (high <= low) & ((network.scv[0].real == 1) | ~here).all(axis=0)
+    return same
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
