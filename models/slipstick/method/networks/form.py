@@ -76,7 +76,8 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
 
     Every customer visits each station of its path once, and none overtakes another there: stations are exponential and first
     come first served, all customers of one take the same service time, and who leaves the path does not come back to it. In
-    an open network the first and the last station may have several servers or be delays.
+    an open network the first and the last station may have several servers or be delays. A demand does not say how many
+    visits it is made of, so that only that of an open class at one station counts as one visit.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
     found: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
         path = np.flatnonzero(network.demand[0, c].real > 0)
-        if not _without_overtaking(network, c, path):
+        told = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
+        if not _without_overtaking(network, c, path) or not (told or (len(path) == 1 and not network.closed[c])):
             continue
         times = network.service[0, c, path].real.tolist()
         population, think = int(network.population[0, c]), float(network.think[0, c].real)
