@@ -110,7 +110,7 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
     alone = len(network.classes) == 1
     plain = network.without_rates & ~network.limited & (network.servers <= MOST_SERVERS)
-    queues = plain & np.array([each == "fcfs" for each in network.discipline]) & _alike(network)
+    queues = plain & np.array([each == "fcfs" for each in network.discipline], dtype=bool) & _alike(network)
     if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
         return False
     if network.closed[c]:

@@ -33,7 +33,7 @@ def transient(
     Parameters
     ----------
     model : the network; service times of an scv other than 1 are phases of that mean and scv
-    times : at which to look [s] [times]
+    times : at which to look [s]
     values : parameters that differ from the model's own, in base units
     most : where streams come to stations without a capacity, customers of theirs at most; by default as many as make
         no difference in the long run
@@ -41,8 +41,8 @@ def transient(
 
     Returns
     -------
-    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as answers name them
-    [times]
+    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as answers name them,
+    each an array of one number for each time
 
     Raises
     ------
