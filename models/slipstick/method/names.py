@@ -43,7 +43,7 @@ _SECONDS = (
     *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
     *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile"),
 )
-_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
+_UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 
 
@@ -180,6 +180,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
+    yield from (f"bytes[{kind}]" for kind in model.sizes)
     for name in _resources(model, waiting):
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
     yield from (f"units[{name}]" for name in model.counters)

@@ -20,6 +20,7 @@ benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py com
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 from math import ceil
 from random import Random
@@ -88,7 +89,9 @@ def _application(
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")
     inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
-    return superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
+    made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
+    classes = OperationClasses(measured)
+    return replace(made, sizes={kind.replace(" ", "-"): classes.message(kind) for kind in classes.kinds})
 
 
 class _Supersteps:

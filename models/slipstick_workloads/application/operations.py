@@ -74,6 +74,11 @@ class OperationClasses:
                 found[key] = before + number, carried + size
         return {key: OperationClass(1, carried / number) for key, (number, carried) in sorted(found.items())}
 
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kinds of messages that the program sends."""
+        return list(dict.fromkeys(kind for tally in self._tallies() for kind in tally.sent))
+
     def message(self, kind: str) -> float:
         """Give the mean size of a kind of message; 0 if there are none [B]."""
         pairs = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+import slipstick
 from slipstick import PROGRAMS, Simulation, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
@@ -182,6 +183,19 @@ def test_shares_of_mean_value_add_up() -> None:
     )
     shares = solve(model(small), method="mean-value").share["time"]
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_every_method_gives_the_mean_size_of_each_kind_of_message() -> None:
+    asked, served = (
+        ProcessorTally(work=4, faults=Counter({(1, 100): 2, (1, 40): 1})),
+        ProcessorTally(work=4, served_diffs=3),
+    )
+    served.sent = {"diffs": (3, 240), "lock reply": (2, 30)}
+    made = model(counts((asked, served)))
+    for method in ("closed-form", "mean-value", "simulation"):
+        answer = slipstick.solve(made, method=method)
+        assert (answer["bytes[diffs]"], answer["bytes[lock-reply]"]) == (80.0, 15.0)
+        assert answer.values["bytes[diffs]"].unit == "B"
 
 
 def test_what_cannot_be_modelled_is_refused() -> None:
