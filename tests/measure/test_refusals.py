@@ -357,6 +357,10 @@ def test_a_profile_is_as_strict_as_any_spec(tmp_path: Path) -> None:
     assert (
         "give busy, waits and events of each processor, or their sums, not both" in refused(tmp_path, both, "x.yaml")[0]
     )
+    typo = text.replace(
+        "{busy: 16 s, waits: {memory: 3 s, lock: 2 s}}", "{busy: 16 s, waits: {memory: 3 s, lokc: 2 s}}"
+    )
+    assert "the same waits; not given for all of them: lock, lokc" in refused(tmp_path, typo, "x.yaml")[0]
     lone = text.replace("waits: {memory: 4 s}", "events: {memory: 4}")
     assert "events of memory need the wait of memory beside them" in refused(tmp_path, lone, "x.yaml")[0]
 

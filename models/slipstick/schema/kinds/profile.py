@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 from pydantic import Field
@@ -41,6 +42,13 @@ class RunSpec(Spec):
         if self.each and len(self.each) != self.processors.value:
             why = f"{len(self.each)} processors are given, where the run has {self.processors.value:g}"
             raise broken_rule(why, "each")
+        for key in ("waits", "events"):
+            counts = Counter(name for one in self.each for name in getattr(one, key))
+            lone = [name for name, count in counts.items() if count < len(self.each)]
+            if lone:
+                at = next(at for at, one in enumerate(self.each) if lone[0] in getattr(one, key))
+                why = f"each processor has the same {key}; not given for all of them: {', '.join(lone)}"
+                raise broken_rule(why, "each", at, key, lone[0])
         for name in self.events:
             if name not in self.waits:
                 raise broken_rule(f"events of {name} need the wait of {name} beside them", "events", name)
