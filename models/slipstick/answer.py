@@ -73,6 +73,7 @@ class Answer:
     gradient : by value and path, the derivative in base units
     exact : equal to the model's expectation to rounding
     bound : which value lies outside of its bounds, and by what; empty where none does
+    error : the class of the error, where an approximate method promises none for the model; else empty
     failed : why there is no answer, or None
     notes : what the method left out or assumed
     limits : the limiting stage of each pipeline
@@ -97,6 +98,7 @@ class Answer:
     gradient: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     exact: bool = False
     bound: str = ""
+    error: str = ""
     failed: str | None = None
     notes: tuple[str, ...] = ()
     limits: tuple[Limit, ...] = ()

@@ -98,6 +98,39 @@ def test_a_row_below_its_bound_says_so_in_the_row(tmp_path: Path) -> None:
     assert "| time is below its lower bound 32 ms |" in (tmp_path / "out" / "report.md").read_text()
 
 
+CONSTANT = """activity: 1
+population: {processors: 4}
+parameters: {work: 9 ms}
+resources: {bus: {servers: 1}}
+cycle: [{name: think, delay: work}, {name: ask, service: bus, time: 1 ms}]
+"""
+
+
+def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issue 12: the class of the error is in the answer itself: CSV, page, JSON and terminal, and in no exact row."""
+    (tmp_path / "constant.yaml").write_text(CONSTANT)
+    (tmp_path / "x.yaml").write_text(
+        "study: 1\nbase: {model: constant.yaml, method: mean-value}\nvary: {population.processors: [1, 8]}\nrank: {}\n"
+    )
+    words = "all times are constant, so processors may fall into step: errors of up to 57 % were measured"
+    assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["exact"], each["promise"], each["error"]) for each in found["answers"]] == [
+        (False, None, words),
+        (True, None, None),
+        (False, None, words),
+    ]
+    assert {row["error"] for row in found["rankings"][0]["rows"]} == {words}
+    rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))
+    assert [row["error"] for row in rows[:3]] == [words, "", words]
+    assert words in (tmp_path / "out" / "report.md").read_text().split("## Inputs")[0]
+    model = str(tmp_path / "constant.yaml")
+    assert main(["solve", model, "--set", "population.processors=8", "--with", "mean-value"]) == 0
+    assert "No error is promised: all times are constant" in " ".join(capsys.readouterr().out.split())
+
+
 THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
 
 

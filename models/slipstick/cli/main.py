@@ -514,7 +514,9 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
-        rows.append([name, answer.model, shown, answer.method, exact, answer.bound])
-    bound = ["bound"] if any(row[-1] for row in rows) else []
-    head = ["case", "model", "answer", "method", "exact", *bound]
+        rows.append(
+            [name, answer.model, shown, answer.method, exact, "; ".join(filter(None, (answer.bound, answer.error)))]
+        )
+    doubts = ["doubt"] if any(row[-1] for row in rows) else []
+    head = ["case", "model", "answer", "method", "exact", *doubts]
     click.echo(plain_table(head, [row[: len(head)] for row in rows]))

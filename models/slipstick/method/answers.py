@@ -121,6 +121,7 @@ class Solution:
     kept : entries of the account that answers list even where they are 0; None: all
     useful : components of useful work
     stages : of each pipeline, one item's time at each serial stage [s]
+    errors : the class of the error, by the number of each point for which the method promises none
     remarks : what is said of a point
     gradient : the derivatives at a point
     detail : gives the solution that has the whole answer at a point, and its place there
@@ -143,6 +144,7 @@ class Solution:
     kept: frozenset[str] | None = None
     useful: tuple[str, ...] = ()
     stages: Mapping[str, Columns] = field(default_factory=dict)
+    errors: Mapping[int, str] = field(default_factory=dict)
     remarks: Callable[[int], Remarks] = lambda index: Remarks()
     gradient: Callable[[int], Gradient] | None = None
     detail: Callable[[int], tuple[Solution, int]] | None = None
@@ -260,12 +262,12 @@ class Answers:
         """
         found, points = self.solution, count or len(self)
         methods = [*(found.methods or [found.method])]
-        outside = self.outside if len(self) == points else dict.fromkeys(range(points), self.outside.get(0, ""))
-        return Provenance(
-            methods if len(methods) == points else methods * points,
-            np.broadcast_to(found.exact, points),
-            {index: words for index, words in outside.items() if words},
+        outside, errors = (
+            said if len(self) == points or not said else dict.fromkeys(range(points), said[0])
+            for said in (self.outside, found.errors)
         )
+        methods = methods if len(methods) == points else methods * points
+        return Provenance(methods, np.broadcast_to(found.exact, points), outside, errors)
 
     @cached_property
     def outside(self) -> dict[int, str]:
@@ -340,6 +342,7 @@ class Answers:
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
             bound=bound,
+            error=found.errors.get(index, ""),
             notes=(*said.notes, *_work_notes(found.useful, known)),
             seed=said.seed,
             converged=said.converged,
@@ -400,6 +403,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         stages={
             name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count) for name in pipelines
         },
+        errors={row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors},
         detail=lambda index: owner[index],
         interrupted=any(each.interrupted for _, each in pieces),
     )

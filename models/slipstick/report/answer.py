@@ -181,6 +181,7 @@ def _heading(answer: Answer, entries: Entries) -> str:
     else:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
     line += f". {answer.bound}" if answer.bound else ""
+    line += f". No error is promised: {answer.error}" if answer.error else ""
     where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
     return "\n".join([wrapped(line, _INDENT), *where])
 

@@ -12,7 +12,7 @@ from slipstick.results.question import QuestionResult
 
 _KEYS = (
     *("model", "method", "point", "given", "values", "account", "technology", "steps", "intervals", "useful", "share"),
-    *("gradient", "exact", "bound", "failed", "notes", "seed", "converged", "limits"),
+    *("gradient", "exact", "promise", "bound", "error", "failed", "notes", "seed", "converged", "limits"),
 )
 
 
@@ -20,7 +20,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
     found = {key: as_data(getattr(answer, key)) for key in _KEYS}
     ends = {name: {"low": low, "high": high} for name, (low, high) in found["intervals"].items()}
-    return {**found, "intervals": ends, "bound": answer.bound or None}
+    return {**found, "intervals": ends, "bound": answer.bound or None, "error": answer.error or None}
 
 
 def question_document(found: QuestionResult) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     heads = [(end, f"{end}{_head(results, name)}") for name in names for end in ("", "low ", "high ")]
     values = {head: pl.Float64 for end, head in heads if not end or head in written}
     limits = {f"limit[{name}]": pl.String for name in results.pipelines}
-    how = dict.fromkeys(Provenance([], []).columns(), pl.String)
+    how = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], pl.String)
     schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, **how, "failed": pl.String}
     schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
     return pl.concat([_part(columns, schema) for columns in parts])

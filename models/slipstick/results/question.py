@@ -126,7 +126,16 @@ class ResultTable:
                     values[column.name] = value
             how, failed = self.provenance, self.failed.get(row)
             exact, bound = bool(how.exact[row]) and not failed, how.outside.get(row, "")
-            yield Answer(self.name, how.methods[row], values, point=point, exact=exact, bound=bound, failed=failed)
+            yield Answer(
+                self.name,
+                how.methods[row],
+                values,
+                point=point,
+                exact=exact,
+                bound=bound,
+                failed=failed,
+                error=how.errors.get(row, ""),
+            )
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:

@@ -59,6 +59,8 @@ class Computed(Protocol):
     def exact(self) -> bool: ...
     @property
     def bound(self) -> str: ...
+    @property
+    def error(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Provenance:
     methods : the method that answered each point
     exact : whether its answer is the model's expectation to rounding
     outside : where an answer lies outside of its bounds, in words, by the number of the point
+    errors : the class of the error of an answer whose method promises none, in words, by the number of the point
 
     >>> found = Provenance(["closed-form", "mean-value"], [True, False])
     >>> found.columns()
@@ -81,12 +84,14 @@ class Provenance:
     methods: Sequence[str]
     exact: Sequence[bool] | NDArray[np.bool_]
     outside: Mapping[int, str] = field(default_factory=dict)
+    errors: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
         """Say how answers were computed, one after the other."""
         outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
-        return cls([each.method for each in answers], [each.exact for each in answers], outside)
+        errors = {index: each.error for index, each in enumerate(answers) if each.error}
+        return cls([each.method for each in answers], [each.exact for each in answers], outside, errors)
 
     @classmethod
     def joined(cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]) -> Provenance:
@@ -102,13 +107,17 @@ class Provenance:
 
         methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
         outside: dict[int, str] = {}
+        errors: dict[int, str] = {}
         for rows, piece in pieces:
             methods[rows], exact[rows] = piece.methods, piece.exact
             outside |= {int(rows[index]): words for index, words in piece.outside.items()}
-        return cls(methods.tolist(), exact.tolist(), dict(sorted(outside.items())))
+            errors |= {int(rows[index]): words for index, words in piece.errors.items()}
+        return cls(methods.tolist(), exact.tolist(), dict(sorted(outside.items())), dict(sorted(errors.items())))
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Give the columns that every table of values has; a point without an answer is neither exact nor not.
+
+        A column of errors is there where the method of a point promises none.
 
         Parameters
         ----------
@@ -119,6 +128,7 @@ class Provenance:
             "method": list(self.methods),
             "exact": [None if index in failed else word for index, word in enumerate(words)],
             "bound": [self.outside.get(index) for index in range(len(words))],
+            **({"error": [self.errors.get(index) for index in range(len(words))]} if self.errors else {}),
         }
 
     def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
@@ -132,7 +142,7 @@ class Provenance:
     def common(self) -> str:
         """Say how all of the points were computed; empty where they differ, one is out of bounds, or there are none."""
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
-        if len(both) != 1 or self.outside:
+        if len(both) != 1 or self.outside or self.errors:
             return ""
         ((method, exact),) = both
         return f"by {method}, {'exact' if exact else 'not exact'}"

@@ -168,7 +168,15 @@ def test_published_cells_stand_beside_ours() -> None:
     document = question_document(ScaleResult((beside,)))
     assert document["scalings"][0]["printed"] == [
         {"processors": 2, "more_processors": 4, "way": "efficiency-conserved"}
-        | {"printed": 0.54, "computed": 0.5, "source": "Figure 14", "method": "closed-form", "exact": True, "bound": ""}
+        | {
+            "printed": 0.54,
+            "computed": 0.5,
+            "source": "Figure 14",
+            "method": "closed-form",
+            "exact": True,
+            "bound": "",
+            "error": "",
+        }
     ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -105,7 +106,8 @@ class MeanValue(CompiledModel):
             model=self.model.name,
             method=MEAN_VALUE,
             count=len(found.time),
-            exact=self._exact(numbers, found),
+            exact=(exact := self._exact(numbers, found)),
+            errors=self._errors(found, exact),
             values={self.quantity: found.time},
         )
 
@@ -126,6 +128,16 @@ class MeanValue(CompiledModel):
         nothing = neglected(self.model, {size: numbers[size] for size in self._sizes}).nothing()
         everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
         return np.broadcast_to(everywhere | nothing, (len(found.time),))
+
+    @cached_property
+    def _error(self) -> str:
+        return "; ".join(unpromised(self.model))
+
+    def _errors(self, found: MeanValueTable, exact: Flags) -> dict[int, str]:
+        """Give the class of the error at each approximate point, where none is promised."""
+        return (
+            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(found.time)).tolist(), self._error) if self._error else {}
+        )
 
     def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
         """Solve for numbers that may be complex; what stops every point is said of each."""
@@ -158,6 +170,7 @@ class MeanValue(CompiledModel):
             found.size,
             found.booked,
             exact=exact,
+            errors=self._errors(found, exact),
             groups={name: (found.groups.get(name, missing), numbers[size]) for name, size in groups.items()},
             single=self._single.values(values, found.time, found.size) if self._single else {},
             uses={name: (busy, present, wait) for name, (busy, present, _, wait) in found.uses.items()},
@@ -332,7 +345,7 @@ def notes_of(model: Model) -> tuple[str, ...]:
     parts, usual = _parts(model), promised(model)
     notes = [text.format(names=", ".join(parts[kind])) for kind, text in _NOTES.items() if parts[kind]]
     if usual is None:
-        return (*notes, *(f"{text}, and none is promised; simulate" for text in _outside(model, parts)))
+        return (*notes, *(f"{text}, and none is promised; simulate" for text in unpromised(model)))
     text = SPIN_ERROR if parts["spin locks"] else ERROR
     return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
 
@@ -356,8 +369,11 @@ arrivals at locks and forks (95 of 100, and the worst), and there of the models 
 tests/method/mean_value/test_maxima.py."""
 
 
-def _outside(model: Model, parts: Mapping[str, Collection[str]]) -> list[str]:
-    """List why no error is promised for a model; nothing where one is."""
+def unpromised(model: Model) -> list[str]:
+    """List why no error is promised for a model, each with what was measured; nothing where one is."""
+    if isinstance(model.population, SuperstepPopulation):
+        return []
+    parts = _parts(model)
     scvs, stream = [step.scv for step in model.steps], isinstance(model.population, OpenPopulation)
     most = max(scvs, default=0.0)
     applies = (
@@ -379,9 +395,9 @@ def promised(model: Model) -> float | None:
     """
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEPS
-    parts = _parts(model)
-    if _outside(model, parts):
+    if unpromised(model):
         return None
+    parts = _parts(model)
     if parts["back-off"]:
         return BACKING_OFF
     several = any(parts[kind] for kind in ("forks", "locks", "permits", "pipelines", "barriers", "parties"))

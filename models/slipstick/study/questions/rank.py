@@ -274,6 +274,7 @@ class _CaseRanking:
             {**values, **effect.values},
             exact=answer.exact and effect.exact,
             bound=answer.bound,
+            error=answer.error,
             point={
                 "parameter": path,
                 "meaning": entry.meaning,
@@ -438,7 +439,8 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             failed = case.why(given, index) if values["time"].value is None else None
             row = index % len(how.methods)
             method, exact, bound = how.methods[row], bool(how.exact[row]), how.outside.get(row, "")
-            found[names] = Answer("changes", method, values, exact=exact, bound=bound, failed=failed)
+            error = how.errors.get(row, "")
+            found[names] = Answer("changes", method, values, exact=exact, bound=bound, error=error, failed=failed)
     return found
 
 

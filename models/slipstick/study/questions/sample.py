@@ -83,7 +83,8 @@ class SampleStudy:
     outcomes : of each answer
     samples, draw, seed : how points were drawn
     without : points without an answer
-    method, exact, bound : how the points were computed, and the first that is outside of its bounds
+    method, exact, bound, error : how the points were computed, the first that is outside of its bounds, and the class of
+        the error where the method promises none
     """
 
     case: str
@@ -96,6 +97,7 @@ class SampleStudy:
     method: str = ""
     exact: bool = False
     bound: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +279,7 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
         " and ".join(dict.fromkeys(how.methods)),
         all(how.exact),
         next((f"{len(how.outside)} points, the first: {words}" for words in how.outside.values()), ""),
+        next(iter(how.errors.values()), ""),
     )
 
 

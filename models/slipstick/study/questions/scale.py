@@ -138,7 +138,7 @@ class PublishedScalability:
     way : how the size grows
     printed, computed : the latency metric; NaN where we have none
     source : where it is printed
-    method, exact, bound : how the run on more processors was computed
+    method, exact, bound, error : how the run on more processors was computed
     """
 
     processors: float
@@ -150,6 +150,7 @@ class PublishedScalability:
     method: str = ""
     exact: bool = False
     bound: str = ""
+    error: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -406,8 +407,9 @@ def _printed(
     for cell in asked.spec.printed:
         for way, value in cell.scalability.items():
             computed, how = matrix[way][places[cell.fewer], places[cell.more]], ways[way].provenance
-            method, exact = how.methods[places[cell.more]], bool(how.exact[places[cell.more]])
-            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source, method, exact)
+            row = places[cell.more]
+            said = (how.methods[row], bool(how.exact[row]), how.outside.get(row, ""), how.errors.get(row, ""))
+            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source, *said)
 
 
 def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
@@ -631,7 +633,8 @@ def _matrix(found: Scaling, way: str) -> ResultTable:
         ends, title = (low[:-1, place], high[:-1, place]), f"{numbers[place]:g}"
         columns.append(ResultColumn(title, found.matrix[way][:-1, place], "1", ends, written=as_ratio))
     outside = {row: words for row, words in how.outside.items() if row in rows}
-    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside)
+    errors = {row: words for row, words in how.errors.items() if row in rows}
+    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside, errors)
     return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
 
 

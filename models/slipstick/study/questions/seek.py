@@ -74,7 +74,13 @@ class ConditionSearch:
         if not places:
             return Answer(self.case, "")
         row = max(0, bisect_right(places, place) - 1)
-        return Answer(self.case, how.methods[row], exact=bool(how.exact[row]), bound=how.outside.get(row, ""))
+        return Answer(
+            self.case,
+            how.methods[row],
+            exact=bool(how.exact[row]),
+            bound=how.outside.get(row, ""),
+            error=how.errors.get(row, ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)
