@@ -8,13 +8,17 @@ served or shared.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import spsolve
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the plain exploration of states is the tests' own
 
 from slipstick.errors import TooManyStatesError
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, repeat

@@ -10,13 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from time import perf_counter
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the plain exploration of states is the tests' own
 
 from slipstick.queueing.markov.chain import stationary
 from slipstick.queueing.markov.solve import markov_chain

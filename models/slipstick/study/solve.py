@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer
-from slipstick.method.methods import answered
 from slipstick.model.system import Model, need_model
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
@@ -36,6 +35,8 @@ def solve_settings(
     SpecError : something is wrong with the settings
     UnknownNameError : there is no such method
     """
+    from slipstick.method.methods import answered
+
     inputs = resolve(settings, library)
     built = build(inputs)
     given = given_values(settings, inputs, built)
