@@ -156,6 +156,8 @@ LOCKS = {
 BACK_OFFS = ("none", "constant", "exponential")
 """Pauses between two attempts to acquire a lock; exponential pauses double."""
 
+HOME = "processor at whose node the lock word lies; with it, a simulation counts local and remote accesses"
+
 READER_WRITER_ORDERS = {"fair": "", "reader-first": "read", "writer-first": "write"}
 """The mode of the requests at a reader-writer lock that go before all others; none where who came first goes first."""
 

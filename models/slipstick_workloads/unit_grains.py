@@ -185,11 +185,11 @@ class GrainSteps:
             if name != NONE:
                 kind = lock_kind(self.machine, name)
                 if self.has_flags(kind):
-                    found[name] = Lock("fifo")
+                    found[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
                     continue
                 placed = kind.access if known(kind.access, "the access of a lock") else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
-                found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most)
+                found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home)
         return found
 
     def has_flags(self, kind: MachineLock) -> bool:

@@ -122,10 +122,12 @@ LOCKS = [
     LockImplementation("ttas", "bus", CONSTANT),
     LockImplementation("ticket", "bus", CONSTANT),
     LockImplementation("ticket"),
+    LockImplementation("tas", "bus", CONSTANT, "exponential", 0.25, 4.0, home=3),
+    LockImplementation("queue", "bus", CONSTANT, home=1, own_flags=1),
 ]
 
 
-@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}")
+@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}-{form.home}")
 def test_of_every_lock(form: LockImplementation) -> None:
     builder = Builder()
     builder.station("bus")

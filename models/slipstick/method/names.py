@@ -16,7 +16,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.system import Barrier, Model, PhasedPopulation, Semaphores, SuperstepPopulation, TaskPool
+from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation, Semaphores, SuperstepPopulation, TaskPool
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
 BARRIER, IDLE, MONITOR = "barrier", "idle", "monitor"
@@ -197,6 +197,8 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline))
     if method in (None, SIMULATION):
         yield from (f"time_quantile[{part:g}]" for part in TIME_QUANTILES)
+        homes = [name for name, each in model.resources.items() if isinstance(each, Lock) and each.home is not None]
+        yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
         yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
         yield from (f"share[time,{name}]" for name in parameters_of_model(model))
 

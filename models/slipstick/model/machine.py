@@ -203,6 +203,7 @@ class MachineLock:
     back_off: str
     base: Expr
     most: Expr
+    home: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

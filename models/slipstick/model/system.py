@@ -156,6 +156,8 @@ class Lock(HeldResource):
     access : time that one access occupies that station [s]
     back_off : one of `BACK_OFFS`; exponential pauses double
     base, most : the first pause after a failure, and the longest [s]
+    home : number of the processor at whose node the word lies; a flag lies at the node of the processor that waits on it.
+        With a home, a simulation counts accesses, those of that node apart; they take the same time
     """
 
     kind: str = "fifo"
@@ -164,6 +166,7 @@ class Lock(HeldResource):
     back_off: str = "none"
     base: Expr = field(default_factory=lambda: zero(TIME))
     most: Expr = field(default_factory=lambda: zero(TIME))
+    home: int | None = None
 
     noun = "a lock"
 

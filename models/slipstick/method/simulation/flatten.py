@@ -264,7 +264,10 @@ class _Writer:
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
         most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
-        return LockImplementation(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
+        home = lock.home if self.members else None
+        return LockImplementation(
+            kind, lock.word, access, lock.back_off, self.numbers[lock.base], most, home, rounds - 1
+        )
 
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""

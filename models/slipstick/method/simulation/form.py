@@ -25,6 +25,7 @@ from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
+from slipstick.sim.plan.builder import ACCESSES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -230,6 +231,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
         **_efficiency(model, flat, booked),
         **_beside(model, given, flat, booked),
         **_resources(result),
+        **_accesses(result),
         **_fairness(result),
     }
     values = {name: as_value(each, unit_of(name)) for name, each in estimates.items()}
@@ -412,6 +414,18 @@ def _resources(result: Result) -> dict[str, Estimate]:
         found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             found[f"wait[{name}]"] = result.ratio(area - use, done)
+    return found
+
+
+def _accesses(result: Result) -> dict[str, Estimate]:
+    """Estimate the accesses to words and flags of each lock that has a home, from that node and from others, an acquisition."""
+    layout, found = Layout(result.plan), {}
+    names = [each.name for each in result.plan.locks]
+    for gate, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.gates):
+        if kind == ACCESSES:
+            taken, local = result.column(layout.taken[names.index(name)]), result.column(layout.refused[gate])
+            found[f"accesses[{name},local]"] = result.ratio(local, taken)
+            found[f"accesses[{name},remote]"] = result.ratio(result.column(layout.tried[gate]) - local, taken)
     return found
 
 

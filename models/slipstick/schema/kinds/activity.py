@@ -52,6 +52,7 @@ from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
     BARRIERS,
+    HOME,
     LOCKS,
     MOST_HOLDERS,
     READER_WRITER_ORDERS,
@@ -543,6 +544,7 @@ class LockSpec(ResourceSpec):
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: TimeOrFormula | None = Field(None, description="pause after the first failure")
     most: TimeOrFormula | None = Field(None, description="longest pause")
+    home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
 
     key, node = "lock", system.Lock
 

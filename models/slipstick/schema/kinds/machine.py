@@ -29,7 +29,7 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
-from slipstick.vocabulary import BACK_OFFS, BARRIERS, LOCKS
+from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
 Part = TypeVar("Part")
 
@@ -333,6 +333,7 @@ class LockKindSpec(Spec):
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: Time = Field(_NOTHING, description="pause after the first failure")
     most: Time = Field(_NOTHING, description="longest pause")
+    home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
 
     def check_rules(self) -> None:
         if self.back_off != "none" and not self.base.value > 0:

@@ -578,6 +578,17 @@ def admit(s: State, token: int, code: Row) -> bool:
 
 
 @inlined
+def count_access(s: State, token: int, code: Row) -> bool:
+    """COUNT_ACCESS."""
+    gate, run = s.run[0].gates + 2 * code[1], s.run[0]
+    s.stats[gate] += 1.0
+    waits = code[3] >= 0 and s.queue[s.resource[run.locks + code[3]].queue, 0] >= 0
+    if code[2] < 0 or (code[2] == s.token[token].customer and not waits):
+        s.stats[gate + 1] += 1.0
+    return True
+
+
+@inlined
 def end(s: State, token: int, code: Row, now: float) -> bool:
     """END."""
     t, run = s.token[token], s.run[0]
@@ -1044,6 +1055,8 @@ def step(s: State, token: int, now: float) -> bool:
         return meet(s, token, code, now)
     if op == Op.ADMIT:
         return admit(s, token, code)
+    if op == Op.COUNT_ACCESS:
+        return count_access(s, token, code)
     if op == Op.START_RESPONSE:
         t.begun = now
         return True

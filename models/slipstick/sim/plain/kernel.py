@@ -90,7 +90,7 @@ class Kernel(EventLoop):
             "place": [None, *self.draws],
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
-            "monitor": [*self.locks, None],
+            **{name: [*self.locks, None] for name in ("monitor", "told")},
             "barrier": self.barriers,
             "pool": self.task_pools,
         }
@@ -269,6 +269,12 @@ class Kernel(EventLoop):
         if most and self.stations[station].present >= most:
             self.refused[gate] += 1
             token.pc = elsewhere
+        return True
+
+    def count_access(self, gate: int, home: int, told: SimulatedLock | None, token: Token, now: float) -> bool:
+        """Count an access to a word or flag of a lock; the flag of the next holder, where one waits, is never local."""
+        self.tried[gate] += 1
+        self.refused[gate] += home < 0 or (home == token.customer and not (told is not None and told.queue))
         return True
 
     def start_response(self, token: Token, now: float) -> bool:

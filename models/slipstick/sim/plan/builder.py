@@ -31,6 +31,9 @@ LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 """FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all that wait read the number called anew
 at each release; a queue of processors, each spinning on a word of its own."""
 
+ACCESSES = "accesses"
+"""The gate of a lock is called so, and by the name of the lock."""
+
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
 CHANCE = ServiceTime("uniform", 0.5, 1 / 3)
@@ -53,6 +56,8 @@ class LockImplementation:
     access : time of one access to it
     back_off : one of `BACK_OFFS`; exponential is random about a mean that doubles
     base, most : mean back-off the first time, and at most [s]
+    home : processor at whose node the word lies; None if accesses are not counted
+    own_flags : of a queue of processors, accesses of an acquire, and of a release, to a flag at the own node
     """
 
     kind: str = "fifo"
@@ -61,6 +66,8 @@ class LockImplementation:
     back_off: str = "none"
     base: float = 0.0
     most: float = float("inf")
+    home: int | None = None
+    own_flags: int = 0
 
     def __post_init__(self) -> None:
         for what, value, known in (("lock", self.kind, LOCKS), ("back-off", self.back_off, BACK_OFFS)):
@@ -129,8 +136,10 @@ class Builder:
         self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock."""
+        """Add a lock; where its word has a home, a gate counts its accesses, and those to the own node as turned away."""
         self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
+        if self._locks[name][2].home is not None:
+            self._gates.append(f"{ACCESSES}:{name}")
 
     def permits(self, name: str, number: int, noun: str = "permits") -> None:
         """Add a resource that so many hold at a time, or a counter with so many units, at no cost."""
@@ -296,7 +305,7 @@ class Builder:
                 spin(number, plan, implementation, register)
         body()
         if implementation.kind != "fifo":
-            self._access(plan, implementation)
+            self._access(plan, implementation, number if implementation.kind == "queue" else -1)
         self.emit(Op.RELEASE, number)
         # Who hands a monitor over has left it.
         for give in self._leaving.pop(number, ()):
@@ -373,7 +382,12 @@ class Builder:
         draw = self.draw(f"{lock.label}:arbitration", CHANCE)
         self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, look)
 
-    def _access(self, lock: LockPlan, implementation: LockImplementation) -> None:
+    def _access(self, lock: LockPlan, implementation: LockImplementation, told: int = -1) -> None:
+        """Access the word or, where a lock is released to the next of its queue, the flag of that processor."""
+        if implementation.home is not None:
+            gate = self._gates.index(f"{ACCESSES}:{lock.name}")
+            for home in (implementation.home, *[-1] * implementation.own_flags):
+                self.emit(Op.COUNT_ACCESS, gate, home, told)
         if implementation.word is not None:
             label = lock.label
             self.serve(implementation.word, implementation.access, label, stream=f"{label}:access", wait=label)

@@ -59,14 +59,15 @@ class Op(IntEnum):
     )
     BARRIER = 23  # barrier, parties, label
     ADMIT = 24  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
-    START_RESPONSE = 25  # the response time begins here
-    WAIT = 26  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
-    GIVE = 27  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
-    ENTER_POOL = 28  # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
-    TAKE_TASK = 29  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool, parties
-    WORK = 30  # pool, register, label: work on the present part of the task
-    NEXT_PART = 31  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
-    ADD_TASK = 32  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
+    COUNT_ACCESS = 25  # gate, processor that it is local to (-1: any), lock whose next holder is told (or -1)
+    START_RESPONSE = 26  # the response time begins here
+    WAIT = 27  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
+    GIVE = 28  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
+    ENTER_POOL = 29  # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
+    TAKE_TASK = 30  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool, parties
+    WORK = 31  # pool, register, label: work on the present part of the task
+    NEXT_PART = 32  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
+    ADD_TASK = 33  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
 
 
 class Where(IntEnum):
