@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from slipstick import solve
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method.methods import solve
 from slipstick.method.names import names_of
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold
