@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.names import names_of
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold
-from slipstick.model.system import Lock, Model, Station, closed_model, open_model, phased_model
+from slipstick.model.system import Lock, Model, Resource, Station, closed_model, open_model, phased_model
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
@@ -73,7 +73,7 @@ def test_without_a_home_or_processors_nothing_is_counted() -> None:
     assert not [name for name in names_of(plain) if name.startswith("accesses")]
     assert {"accesses[door,local]", "accesses[door,remote]"} <= set(names_of(program(door("tas", 0), 3)))
     assert "accesses[door,local]" not in names_of(program(door("tas", 0), 3), "mean-value")
-    resources = {"bus": Station(), "door": door("tas", 0)}
+    resources: dict[str, Resource] = {"bus": Station(), "door": door("tas", 0)}
     arriving = open_model(SECTION, Parameter("rate", TIME**-1, 0.1), resources=resources)
     answer = solve(arriving, None, method="simulation", simulation=Simulation(cycles=100))
     assert not [name for name in answer.values if name.startswith("accesses")]
