@@ -299,6 +299,16 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
     return unit, float(factor)
 
 
+def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
+    """List the units that `show` chooses from, rising: name, factor, and the size from which each is taken.
+
+    >>> rungs(Dimension.of("s"))[:2]
+    [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
+    """
+    ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
+    return [(unit, float(factor), float(factor) * (2 if unit in _LONG else 1)) for unit, factor in ladder]
+
+
 def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[str, Fraction]:
     ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
     if dimension == BYTES and not any(size % 1 for size in sizes) and (whole := _whole([int(size) for size in sizes])):

@@ -130,9 +130,14 @@ def cli(context: click.Context) -> None:
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
 @click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
+@click.option(
+    "--html", "as_page", is_flag=True, help="Write report.html as well: the report in one file, pictures inside."
+)
 @set_option
 @json_option
-def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence[str], as_json: bool) -> int:
+def run(
+    study: str, out: Path | None, jobs: int, resume: bool, as_page: bool, changes: Sequence[str], as_json: bool
+) -> int:
     """Run STUDY, a name in the catalogue or a file, and write its report.
 
     \b
@@ -148,14 +153,14 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 
     folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
     prepared = prepare(study, nodes_of(changes))
-    if resume and not as_json and is_current(folder, prepared.hashes, versions(), command):
+    if resume and not (as_json or as_page) and is_current(folder, prepared.hashes, versions(), command):
         click.echo(f"{folder / 'report.md'} is up to date")
         return DONE
     for note in prepared.simulated:
         click.echo(f"note: {note}", err=True)
     with _ProgressBar(prepared.points) as progress:
         results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
-    write(results, prepared.spec, folder, command)
+    write(results, prepared.spec, folder, command, as_page)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
@@ -274,6 +279,26 @@ def explain(model: str, changes: Sequence[str], latex: bool, **specs: str | None
     text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
     click.echo(text, nl=False)
     return DONE
+
+
+@cli.command()
+@click.argument("model")
+@with_options(_MODEL_OPTIONS)
+@click.option("--with", "method", metavar="METHOD", help="Method that answers. [the best that applies]")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")
+def page(model: str, changes: Sequence[str], method: str | None, out: Path | None, **specs: str | None) -> int:
+    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders for what matters.
+
+    \b
+    Examples:
+      slipstick page my-program
+      slipstick page dvsm/diff-request --machine rs6000-43p-atm -o diffs.html
+    """
+    from slipstick.report.live import live_page
+    from slipstick.study.live import live_model
+
+    found = live_model({**_references(model, specs), **nodes_of(changes)}, method)
+    return write_text(live_page(found), out or Path(f"{Path(model).stem}.html"))
 
 
 @cli.command("list")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,17 @@ class Tape:
         ModelError : a name is unknown, a value is missing, or array lengths differ
         """
         return self._evaluated(values)
+
+    def listing(self) -> dict[str, Any]:
+        """Give the tape as plain data, for a page that runs it: what each register holds, the instructions in order, outputs."""
+        return {
+            "size": len(self._registers),
+            "numbers": list(self._numbers.items()),
+            "inputs": list(self._inputs.items()),
+            "labels": list(self._booked.items()),
+            "code": [[each.operator, each.out, *each.args] for each in self._instructions],
+            "outputs": list(self._outputs),
+        }
 
     def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
         """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing of them.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import InputError
 from slipstick.report.document import as_data
 from slipstick.report.formatting import need
+from slipstick.report.live import report_page
 from slipstick.report.page import page
 from slipstick.results.question import case_table, sweep_table
 from slipstick.results.study import Provenance, Results, Timeline, split_name
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MOST_EARLIER = 16 * 1024 * 1024
 """So many characters of an earlier inputs.yaml are read."""
 
-PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
+PAGE, TABLE, INPUTS, HTML = "report.md", "results.csv", "inputs.yaml", "report.html"
 _PICTURES = (".png", ".svg")
 
 
@@ -128,7 +129,7 @@ def _head(results: Results, name: str) -> str:
     return f"{name} [{results.unit(name)}]"
 
 
-def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
+def write(results: Results, study: StudySpec, folder: Path, command: str, as_page: bool = False) -> list[Path]:
     """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures; whole, or nothing at all.
 
     Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
@@ -139,6 +140,7 @@ def write(results: Results, study: StudySpec, folder: Path, command: str) -> lis
     study : what was asked
     folder : where to; it is made if it is not there
     command : what was typed, to be repeated
+    as_page : write report.html as well, with the pictures inside
 
     Raises
     ------
@@ -150,10 +152,12 @@ def write(results: Results, study: StudySpec, folder: Path, command: str) -> lis
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         names = _fill(work, results, study, command)
+        if as_page:
+            _write_text(work / HTML, report_page(results.title or results.name, (work / PAGE).read_text("utf-8"), work))
         target.mkdir(exist_ok=True)
         for stale in _stale(target, names):
             (target / stale).unlink(missing_ok=True)
-        for name in names:
+        for name in [*names, HTML] if as_page else names:
             os.replace(work / name, target / name)
     finally:
         shutil.rmtree(work, ignore_errors=True)

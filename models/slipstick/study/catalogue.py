@@ -15,7 +15,7 @@ from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.schema.inputs import Settings, build, build_workload, resolve
+from slipstick.schema.inputs import Inputs, Settings, build, build_workload, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
     FOLDERS,
@@ -203,12 +203,16 @@ def explained(settings: Settings) -> Explanation:
 
     inputs = resolve(settings, Library())
     built = build(inputs)
-    program = PROGRAMS.get(inputs.name)
-    title = program.title if program else _word(inputs.tree, "title")
-    source = program.source if program else _word(inputs.tree, "source")
+    title, source = title_and_source(inputs)
     structure = whole_time(built.model) if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     return Explanation(inputs.name, title, source, built.model, built.entries, structure, solved)
+
+
+def title_and_source(inputs: Inputs) -> tuple[str, str]:
+    """Say what a program or the file of a model is called, and where it is published."""
+    program = PROGRAMS.get(inputs.name)
+    return (program.title, program.source) if program else (_word(inputs.tree, "title"), _word(inputs.tree, "source"))
 
 
 def _word(tree: Node, key: str) -> str:

@@ -1,0 +1,269 @@
+"""Pages in HTML: a model that runs in the page, and the report of a study. One file, nothing from outside, no code from texts.
+
+The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value, backwards for account and
+elasticities. Answers of other methods stand as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from math import log
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from slipstick.answer import Answer
+from slipstick.expression.dimension import Dimension
+from slipstick.report.formatting import need, percent, quantity
+from slipstick.units import rungs, show
+
+LARGEST = 100 * 1024
+"""Bytes of a page without pictures; a model that makes it larger stands with fixed answers."""
+
+RUNS = frozenset(
+    [
+        "booked",
+        "sum",
+        "difference",
+        "product",
+        "quotient",
+        "max",
+        "min",
+        "ceil",
+        "floor",
+        "log2",
+        "sqrt",
+        "ceil_log",
+        "power",
+        "select",
+        "exp",
+        "log",
+        "pow",
+        "erlang_b",
+        "drop_stages",
+    ]
+)
+"""The operators that `live.js` knows."""
+
+_STEPS = 1000  # of a slider
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """An input that can be moved, by equal ratios between two ends; whole numbers stay whole."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    whole: bool
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveModel:
+    """A model for a page.
+
+    Parameters
+    ----------
+    title : of the page
+    answer : at the values given
+    quantity : name of the value that is shown first
+    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None where nothing runs
+    values : of all inputs, in base units
+    components : of the labels of the account
+    pipelines : names of the stages of each, in the order of the outputs
+    sliders : what can be moved, the most important first
+    fixed : why nothing runs
+    """
+
+    title: str
+    answer: Answer
+    quantity: str
+    tape: Mapping[str, Any] | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, str] = field(default_factory=dict)
+    pipelines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sliders: Sequence[Slider] = ()
+    fixed: str = ""
+
+
+def live_page(model: LiveModel) -> str:
+    """Write a model as one page of HTML.
+
+    Parameters
+    ----------
+    model : with a tape, it runs in the page; a page of more than `LARGEST` bytes is written without
+
+    >>> from slipstick.answer import Value
+    >>> page = live_page(LiveModel("<script>", Answer("m", "mean-value", {"time": Value(2.0, "s")}), "time"))
+    >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < LARGEST
+    (True, True, True)
+    """
+    unknown = {each[0] for each in model.tape["code"]} - RUNS if model.tape else set()
+    why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
+    page = "" if why or model.tape is None else _live(model)
+    if page and len(page.encode()) <= LARGEST:
+        return page
+    why = why or (f"the page would have more than {LARGEST // 1024} KiB" if page else "")
+    note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
+    return _page(model.title, _told(model.answer) + note + _values(model.answer) + _fixed_account(model.answer))
+
+
+def _live(model: LiveModel) -> str:
+    answer, tape = model.answer, dict(model.tape or {})
+    tape["labels"] = [(register, model.components.get(label, label)) for register, label in tape["labels"]]
+    components = list(answer.account)
+    unit = answer.unit(model.quantity)
+    data = {
+        "tape": tape,
+        "values": model.values,
+        "unit": unit,
+        "components": components,
+        "pipelines": [{"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()],
+        "sliders": [asdict(each) for each in model.sliders],
+        "ladders": {each: rungs(Dimension.of(each)) for each in {unit, "s", *(each.unit for each in model.sliders)}},
+    }
+    first = (
+        f'<section aria-live="polite"><h2>{escape(model.quantity)}</h2>'
+        f'<p><output id="value">{escape(quantity(answer.find(model.quantity), unit))}</output> '
+        '<span id="ratio">as given</span></p>'
+        + "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
+        + "</section>"
+    )
+    controls = "".join(_slider(index, each) for index, each in enumerate(model.sliders))
+    controls = f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
+    bars = f"<h2>Account</h2>{_bars(answer.account)}" if components else ""
+    ranking = '<h2>What matters</h2><ol id="ranking"></ol>'
+    none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
+    # A text may not end the element that it is in, nor begin a comment.
+    text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    body = f"{_told(answer)}{none}{first}{controls}{bars}{ranking}{_values(answer)}"
+    body += f'<script type="application/json" id="model">{text}</script>'
+    return _page(model.title, body, (Path(__file__).parent / "live.js").read_text("utf-8"))
+
+
+def _told(answer: Answer) -> str:
+    how = "exact" if answer.exact else "not exact"
+    given = "".join(
+        f"<li>{escape(path)} = {escape(value if isinstance(value, str) else f'{value:g}')}</li>"
+        for path, value in answer.given.items()
+    )
+    notes = "".join(f"<li>{escape(each)}</li>" for each in answer.notes)
+    return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{given}{notes}</ul>".replace(
+        "<ul></ul>", ""
+    )
+
+
+def _slider(index: int, each: Slider) -> str:
+    at = round(_STEPS * log(each.value / each.low) / log(each.high / each.low))
+    label = escape(each.name) + (f" <small>{escape(each.meaning)}</small>" if each.meaning else "")
+    now = escape(show(each.value, Dimension.of(each.unit)))
+    return (
+        f'<p><label for="slider-{index}">{label}</label> <output id="now-{index}" for="slider-{index}">{now}</output>'
+        f'<input type="range" id="slider-{index}" min="0" max="{_STEPS}" value="{at}"></p>'
+    )
+
+
+def _bars(account: Mapping[str, float]) -> str:
+    whole = sum(account.values())
+    rows = [
+        f'<tr><th scope="row">{escape(name)}</th><td><div class="bar" id="bar-{index}" '
+        f'style="width:{100 * part / whole if whole else 0:.2f}%"></div></td>'
+        f'<td id="part-{index}">{escape(quantity(part, "s"))}, {percent(part / whole if whole else None)}</td></tr>'
+        for index, (name, part) in enumerate(account.items())
+    ]
+    return f'<table class="bars">{"".join(rows)}</table>'
+
+
+def _fixed_account(answer: Answer) -> str:
+    return f"<h2>Account</h2>{_bars(answer.account)}" if answer.account else ""
+
+
+def _values(answer: Answer) -> str:
+    rows = [
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(quantity(each.value, each.unit, ends=(each.low, each.high)))}</td></tr>'
+        for name, each in answer.values.items()
+    ]
+    return f"<h2>Answer as given</h2><table>{''.join(rows)}</table>"
+
+
+def report_page(title: str, markdown: str, folder: Path) -> str:
+    """Write a report as one page of HTML, with the same words and tables, its pictures inside.
+
+    Parameters
+    ----------
+    title : of the study
+    markdown : the text of report.md
+    folder : where its pictures are
+
+    Raises
+    ------
+    MissingExtraError : the library that reads Markdown is not installed
+    """
+    need("markdown_it", "a report in HTML")
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(markdown)
+    for each in _inner(tokens):
+        source = str(each.attrs.get("src", ""))
+        if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
+            each.attrs["src"] = "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
+    return _page(title, reader.renderer.render(tokens, reader.options, {}))
+
+
+def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
+    for each in tokens:
+        yield each
+        yield from _inner(each.children or ())
+
+
+def _page(title: str, body: str, script: str = "") -> str:
+    made = f"<script>{script}</script>" if script else ""
+    heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
+    return _PAGE.substitute(title=escape(title), body=heading + body, script=made)
+
+
+_PAGE = Template(
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --line: #c9d1d9; --fill: #4477aa; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --ground: #0d1117; --line: #444c56; --fill: #7aa7d9; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 62rem;
+ margin: 2rem auto; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.25; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
+img { max-width: 100%; background: #ffffff; }
+code { font-size: .9em; overflow-wrap: anywhere; }
+label small { opacity: .75; }
+input[type=range] { display: block; width: 100%; accent-color: var(--fill); }
+#value { font-size: 2rem; font-weight: 600; }
+.bars { display: table; width: 100%; }
+.bars td:nth-child(2) { width: 60%; }
+.bar { height: 1.1rem; min-width: 1px; background: var(--fill); }
+@media print { form, noscript { display: none; } body { margin: 0; max-width: none; } .bar { print-color-adjust: exact; } }
+</style>
+</head>
+<body>
+<main>
+$body
+</main>
+$script
+</body>
+</html>
+"""
+)
