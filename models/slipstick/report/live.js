@@ -99,10 +99,21 @@ function solve(model, values) {
 
 function shown(value, unit, ladders) {
   if (!Number.isFinite(value)) return "no value";
+  if (unit === "B" && Number.isInteger(value)) {
+    // Whole bytes: the largest binary unit that divides them, if that is shorter than all their digits.
+    const rung = [6, 5, 4, 3, 2, 1, 0].find((each) => value % 1024 ** each === 0);
+    const multiple = value / 1024 ** rung;
+    if (multiple < 10000 && String(multiple).length < String(value).replace(/0+$/, "").length) {
+      return `${multiple} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][rung]}`;
+    }
+    if (value < 10000) return `${value} B`;
+  }
   const ladder = ladders[unit];
-  const fit = ladder.filter((rung) => rung[2] * (1 - 5e-5) <= Math.abs(value));
+  const fit = ladder.filter((rung) => rung[2] * (1 - 5e-5) <= Math.abs(value || 1));
   const [name, factor] = fit.length ? fit[fit.length - 1] : ladder[0];
-  return `${Number((value / factor).toPrecision(4))} ${name.replace(/^1/, "")}`.trim();
+  const number = value / factor;
+  const text = Math.abs(number) < 1e9 ? String(Number(number.toPrecision(4))) : number.toExponential(3).replace(/\.?0*e/, "e");
+  return `${text} ${name.replace(/^1/, "")}`.trim();
 }
 
 function start(document) {

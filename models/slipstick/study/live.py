@@ -77,16 +77,24 @@ def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | N
     chances = [expr for node in each_once(bodies) if isinstance(node, Choice) for expr in node.expressions]
     still = {each.name for each in parameters(*chances)}
     values = {name: float(each.value) for name, each in tape.parameters.items() if each.value is not None}
-    names = [name for name, value in values.items() if value > 0 and slopes.get(name) and name not in still]
-    names.sort(key=lambda name: -abs(slopes[name] * values[name]))
+    known = {name: value for name, value in values.items() if value > 0 and name not in still}
+    makes = {name: _slider(tape.parameters[name], value, built) for name, value in known.items()}
+    effects = {name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name]) for name, value in known.items()}
+    names = sorted((name for name in known if effects[name]), key=lambda name: -effects[name])
     sliders: list[Slider] = []
     for name in names:
-        each = _slider(tape.parameters[name], values[name], built)
+        each = makes[name]
         ends = {other.name: np.array([other.high]) for other in (*sliders, each)}
         # A processor or an item more may be the first that waits.
         if form is None or not found.answer.exact or form.exact(ends).all():
             sliders.append(each)
     return replace(found, values=values, sliders=sliders[:_MOST_SLIDERS])
+
+
+def _step(tape: Tape, slider: Slider) -> float:
+    """Give what twice as many change where the formula has steps, such as stages of a tree, and so no derivative."""
+    both = tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0] if slider.whole else np.zeros(1)
+    return float(abs(both[-1] - both[0]))
 
 
 def _slider(parameter: Parameter, value: float, built: BuiltModel) -> Slider:

@@ -1,0 +1,222 @@
+"""Pages in which a model runs: the arithmetic of the page against Python's, and what a page may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import quickjs
+
+from slipstick.answer import Answer, Value
+from slipstick.cli.main import main
+from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.expression.kernels import OPERATORS
+from slipstick.expression.nodes import (
+    Booked,
+    Expr,
+    Parameter,
+    ceil,
+    ceil_log,
+    floor,
+    log2,
+    maximum,
+    minimum,
+    of_counts,
+    select,
+    sqrt,
+)
+from slipstick.expression.special import raised
+from slipstick.expression.tape import Tape
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.model.system import Model
+from slipstick.report import live
+from slipstick.report.live import LARGEST, RUNS, LiveModel, live_page, report_page
+from slipstick.schema.inputs import build, resolve
+from slipstick.schema.library import Library, names
+from slipstick.schema.text import read_value
+from slipstick.study.live import live_model
+from slipstick.units import rungs, show
+
+SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
+POINTS = 10_000
+X, Y, N = Parameter("x", COUNT, 1.7), Parameter("y", COUNT, 0.6), Parameter("n", COUNT, 12.0)
+EVERYTHING: list[Expr] = [
+    maximum(X, Y, X * Y) + minimum(X, N) - ceil(X / Y) * floor(N / X),
+    ceil_log(N, 2) * log2(N) + ceil_log(N * 1000, 3) + sqrt(X + Y) + X**3 / Y**-2,
+    select(N, 8, X, Y) + raised(X, Y) + of_counts("exp", Y) + of_counts("log", N),
+    of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
+    of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
+]
+CASES = {name: name for name in names("activity")}
+
+
+@pytest.fixture(scope="module")
+def engine() -> quickjs.Context:
+    made = quickjs.Context()
+    made.eval(SCRIPT)
+    made.eval(
+        "const told = (x) => (Number.isFinite(x) ? x : String(x));"
+        "const all = (tape, names, rows) => JSON.stringify(rows.map((row) => {"
+        "  const values = Object.fromEntries(names.map((name, at) => [name, row[at]]));"
+        "  const registers = run(tape, values);"
+        "  return tape.outputs.map((each) => told(registers[each]));"
+        "}));"
+        "const slopes = (tape, names, row) => JSON.stringify(((values) => {"
+        "  const bars = derivatives(tape, run(tape, values), tape.outputs[0]);"
+        "  return tape.inputs.map(([register]) => told(bars[register]));"
+        "})(Object.fromEntries(names.map((name, at) => [name, row[at]]))));"
+    )
+    return made
+
+
+def around(tape: Tape, count: int) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    rng = np.random.default_rng(16)
+    found = {}
+    for name, each in tape.parameters.items():
+        given = float(each.value or 0.0)
+        drawn = given * 10.0 ** rng.uniform(-1.0, 1.0, count)
+        # Numbers of processors and items are whole, and the tape is asked at the values where its steps are.
+        whole = each.dimension == COUNT and given >= 2 and given == int(given)
+        found[name] = np.maximum(1.0, drawn.round()) if whole else drawn
+    return found
+
+
+def compared(engine: quickjs.Context, tape: Tape, count: int) -> float:
+    values = around(tape, count)
+    rows = np.array(list(values.values())).T.tolist()
+    found = json.loads(
+        engine.eval(f"all({json.dumps(tape.listing())}, {json.dumps(list(values))}, {json.dumps(rows)})")
+    )
+    theirs = np.array(found, dtype=float).T
+    ours = np.array([np.broadcast_to(each, count) for each in tape.run(values)])
+    assert np.array_equal(np.isnan(theirs), np.isnan(ours))
+    return float(np.nanmax(np.abs(theirs - ours) / np.maximum(np.abs(ours), 1e-300)))
+
+
+def closed_forms() -> dict[str, Tape]:
+    tapes = {"every operator": Tape(EVERYTHING)}
+    for name in CASES:
+        built = build(resolve({"model": read_value(name, "model")}, Library()))
+        assert isinstance(built.model, Model)
+        form = ClosedForm(built.model)
+        tapes[name] = Tape([form.time, form.account])
+    return tapes
+
+
+def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
+    tapes = closed_forms()
+    apart = {name: compared(engine, tape, -(-POINTS // len(tapes))) for name, tape in tapes.items()}
+    assert len(apart) == len(CASES) + 1
+    assert {name: each for name, each in apart.items() if not each <= 1e-12} == {}
+
+
+def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
+    for tape in [*(Tape([each]) for each in EVERYTHING), *closed_forms().values()]:
+        values = {name: float(each[0]) for name, each in around(tape, 3).items()}
+        call = f"slopes({json.dumps(tape.listing())}, {json.dumps(list(values))}, {json.dumps(list(values.values()))})"
+        theirs = dict(zip((name for _, name in tape.listing()["inputs"]), json.loads(engine.eval(call)), strict=True))
+        ours = {name: float(each[0]) for name, each in tape.differentiate(values).by_parameter.items()}
+        counts = {"servers", "n"}  # what counts does not vary, or in steps
+        assert {name: each for name, each in theirs.items() if name not in counts} == pytest.approx(
+            {name: each for name, each in ours.items() if name not in counts}, rel=1e-11, abs=1e-300
+        )
+
+
+def test_every_operator_that_a_page_knows_is_one_of_ours(engine: quickjs.Context) -> None:
+    assert set(json.loads(engine.eval("JSON.stringify(Object.keys(OPERATORS))"))) == set(RUNS) <= {*OPERATORS, "booked"}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        (0.001705, "s"),
+        (0.3, "1/s"),
+        (4120.0, "B"),
+        (65536.0, "B"),
+        (1.5e7, "B"),
+        (90.0, "s"),
+        (8.0, "1"),
+        (1.1e8, "B/s"),
+        (0.0, "s"),
+    ],
+)
+def test_a_page_writes_quantities_as_the_terminal_does(engine: quickjs.Context, value: float, unit: str) -> None:
+    dimension = Dimension.of(unit)
+    written = engine.eval(f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: rungs(dimension)})})")
+    assert written == show(value, dimension)
+
+
+HOSTILE = "<script>alert(1)</script><!-- \"quoted\" 'x' &amp;"
+
+
+def hostile() -> LiveModel:
+    time = Booked(HOSTILE, Parameter("work", TIME, 2.0))
+    answer = Answer(
+        HOSTILE, "closed-form", {"time": Value(2.0, "s")}, {HOSTILE: 2.0}, notes=(HOSTILE,), given={"a": HOSTILE}
+    )
+    tape = Tape([time, time]).listing()
+    slider = live.Slider("work", 2.0, 0.2, 20.0, "s", False, HOSTILE)
+    return LiveModel(HOSTILE, answer, "time", tape, {"work": 2.0}, {HOSTILE: HOSTILE}, {HOSTILE: [HOSTILE]}, [slider])
+
+
+def test_texts_of_a_spec_stay_texts() -> None:
+    for page in (live_page(hostile()), live_page(LiveModel(HOSTILE, hostile().answer, "time", fixed=HOSTILE))):
+        assert "alert(1)</" not in page.replace("alert(1)&lt;/", "")
+        assert page.count("<script") == page.count("</script>") <= 2
+        assert "<!--" not in page
+
+
+def test_a_page_asks_for_nothing_outside_and_can_be_used_by_keyboard(tmp_path: Path) -> None:
+    page = live_page(live_model({"model": read_value("my-program", "model")}))
+    assert len(page.encode()) <= LARGEST
+    assert not re.search(r"""https?:|(?:src|href)=|url\(|@import""", page)
+    sliders = re.findall(r'<input type="range" id="([^"]+)"', page)
+    assert len(sliders) >= 3
+    assert [f'<label for="{each}">' in page for each in sliders] == [True] * len(sliders)
+    assert all(
+        words in page for words in ("<noscript>", "prefers-color-scheme: dark", "@media print", 'aria-live="polite"')
+    )
+
+
+def test_a_model_that_does_not_run_has_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["page", "lock-and-bus"]) == 0
+    page = Path("lock-and-bus.html").read_text()
+    assert "answers by mean-value do not run in a page" in page
+    assert "<script" not in page
+
+
+def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
+    large = hostile()
+    page = live_page(
+        LiveModel("t", large.answer, "time", {**(large.tape or {}), "numbers": [[9, 1.5]] * 20_000}, large.values)
+    )
+    assert "the page would have more than 100 KiB" in page
+    assert len(page) <= LARGEST
+
+
+def test_sliders_keep_an_exact_answer_exact() -> None:
+    """One processor at a bus waits for nobody, two may: so their number is no slider."""
+    settings = {"model": read_value("lock-and-bus", "model"), "population.processors": read_value("1", "n")}
+    found = live_model(settings)
+    assert found.answer.exact
+    assert found.sliders
+    assert "population.processors" not in [each.name for each in found.sliders]
+    closed = live_model({"model": read_value("lock-and-bus", "model")}, "closed-form")
+    assert closed.tape is not None
+    assert not closed.answer.exact
+
+
+def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"picture")
+    text = "# A & B\n\n- Asked: x \\| y.\n\n![all](a.png)\n\n| a | b |\n| - | -: |\n| <i> | 2 |\n\n<script>alert(1)</script>\n"
+    page = report_page("A & B", text, tmp_path)
+    assert "<h1>A &amp; B</h1>" in page
+    assert "<li>Asked: x | y.</li>" in page
+    assert 'src="data:image/png;base64,cGljdHVyZQ=="' in page
+    assert "<td>&lt;i&gt;</td>" in page
+    assert "<script" not in page
