@@ -160,7 +160,16 @@ def hostile() -> LiveModel:
     )
     tape = Tape([time, time]).listing()
     slider = live.Slider("work", 2.0, 0.2, 20.0, "s", False, HOSTILE)
-    return LiveModel(HOSTILE, answer, "time", tape, {"work": 2.0}, {HOSTILE: HOSTILE}, {HOSTILE: [HOSTILE]}, [slider])
+    return LiveModel(
+        HOSTILE,
+        answer,
+        "time",
+        tape,
+        values={"work": 2.0},
+        components={HOSTILE: HOSTILE},
+        sliders=[slider],
+        pipelines={HOSTILE: [HOSTILE]},
+    )
 
 
 def test_texts_of_a_spec_stay_texts() -> None:
@@ -184,16 +193,37 @@ def test_a_page_asks_for_nothing_outside_and_can_be_used_by_keyboard(tmp_path: P
 
 def test_a_model_that_does_not_run_has_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["page", "lock-and-bus"]) == 0
-    page = Path("lock-and-bus.html").read_text()
-    assert "answers by mean-value do not run in a page" in page
+    assert main(["page", "law/flow-line", "--set", "items=3", "--set", "once=1 us", "--set", "longest=0.5 us"]) == 0
+    page = Path("flow-line.html").read_text()
+    assert "This page shows fixed answers: the law holds under conditions" in page
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(("name", "within"), [("lock-and-bus", 0.004), ("central-server", 0.01)])
+def test_a_grid_is_as_far_off_as_its_page_says(engine: quickjs.Context, name: str, within: float) -> None:
+    found = live_model({"model": read_value(name, "model")})
+    assert found.grid is not None
+    assert 0 < found.grid["error"] < within
+    model = json.dumps({"grid": found.grid})
+    given = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(found.values)}))"))
+    assert given["value"] == pytest.approx(found.answer[found.quantity], rel=1e-7)
+    assert sum(given["account"].values()) == pytest.approx(given["value"] if given["account"] else 0.0, rel=1e-3)
+    # A place between the nodes, which is none of those that the error was measured at.
+    moved = {each.name: round(1.37 * each.value) if each.whole else 1.37 * each.value for each in found.sliders}
+    texts = {each.name: f"{moved[each.name]!r} {each.unit}".removesuffix(" 1") for each in found.sliders}
+    settings = {"model": read_value(name, "model"), **{path: read_value(text, path) for path, text in texts.items()}}
+    answer = live_model(settings).answer
+    guess = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(moved)}))"))["value"]
+    assert guess == pytest.approx(answer[found.quantity], rel=2 * found.grid["error"])
+    assert "Computed at" in live_page(found)
 
 
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     large = hostile()
     page = live_page(
-        LiveModel("t", large.answer, "time", {**(large.tape or {}), "numbers": [[9, 1.5]] * 20_000}, large.values)
+        LiveModel(
+            "t", large.answer, "time", {**(large.tape or {}), "numbers": [[9, 1.5]] * 20_000}, values=large.values
+        )
     )
     assert "the page would have more than 100 KiB" in page
     assert len(page) <= LARGEST

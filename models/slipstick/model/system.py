@@ -71,14 +71,14 @@ class ResourceKind:
         return 1
 
     @property
-    def times(self) -> Mapping[str, str]:
+    def time_classes(self) -> Mapping[str, str]:
         """Its times by attribute, each with the technology class that scales it; empty where none does."""
         return {}
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
         """The numbers that it is made of: its times."""
-        return tuple(getattr(self, name) for name in self.times)
+        return tuple(getattr(self, name) for name in self.time_classes)
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -87,7 +87,9 @@ class ResourceKind:
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
-        known = {name: getattr(self, name) * factors[kind] for name, kind in self.times.items() if kind in factors}
+        known = {
+            name: getattr(self, name) * factors[kind] for name, kind in self.time_classes.items() if kind in factors
+        }
         return replace(self, **known) if known else self  # type: ignore[type-var]
 
 
@@ -171,7 +173,7 @@ class Lock(HeldResource):
     noun = "a lock"
 
     @property
-    def times(self) -> Mapping[str, str]:
+    def time_classes(self) -> Mapping[str, str]:
         return {"access": "memory" if self.word is not None else "", "base": "", "most": ""}
 
     def __post_init__(self) -> None:
@@ -328,7 +330,7 @@ class TaskPool(ResourceKind):
             raise ModelError(f"a pool needs at least 1 queue, got {self.queues}")
 
     @property
-    def times(self) -> Mapping[str, str]:
+    def time_classes(self) -> Mapping[str, str]:
         # The account books the work to the application.
         return {"leaf": "application", "interior": "application", "inside": "software"}
 
@@ -353,7 +355,7 @@ class Barrier(ResourceKind):
     noun, use = "a barrier", "barrier"
 
     @property
-    def times(self) -> Mapping[str, str]:
+    def time_classes(self) -> Mapping[str, str]:
         return {"cost": "software"}  # to which the account books it
 
     def __post_init__(self) -> None:
@@ -738,7 +740,7 @@ class Model:
     def technologies(self) -> list[str]:
         """The technology classes whose factors `scaled` multiplies times of this model with."""
         used = {step.technology for step in self.steps}
-        return sorted(used | {kind for each in self.resources.values() for kind in each.times.values() if kind})
+        return sorted(used | {kind for each in self.resources.values() for kind in each.time_classes.values() if kind})
 
     @property
     def bodies(self) -> tuple[Activity, ...]:

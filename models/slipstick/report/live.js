@@ -83,6 +83,7 @@ function derivatives(tape, registers, output) {
 
 // What is shown: the value, the account by component, the time of each stage, and the elasticity by each input.
 function solve(model, values) {
+  if (model.grid) return between(model.grid, values);
   const tape = model.tape, registers = run(tape, values);
   const [value, booked, ...stages] = tape.outputs;
   const bars = derivatives(tape, registers, value);
@@ -95,6 +96,34 @@ function solve(model, values) {
     elasticity[name] = (values[name] * bars[register]) / registers[value];
   }
   return { value: registers[value], account, elasticity, stages: stages.map((each) => registers[each]) };
+}
+
+// Answers that were computed at the points of a grid: between them, logarithms are interpolated along logarithms.
+function between(grid, values) {
+  const places = grid.axes.map(({ name, nodes }) => {
+    const x = Math.log(values[name]), last = nodes.length - 2;
+    let at = 0;
+    while (at < last && x > nodes[at + 1]) at += 1;
+    return [at, Math.max(0, Math.min(1, (x - nodes[at]) / (nodes[at + 1] - nodes[at]))), nodes.length];
+  });
+  const mix = (column, axis = 0, index = 0) => {
+    if (axis === places.length) return column[index] ?? NaN;
+    const [at, part, length] = places[axis], first = index * length + at;
+    const low = part < 1 ? (1 - part) * mix(column, axis + 1, first) : 0;
+    return low + (part > 0 ? part * mix(column, axis + 1, first + 1) : 0);
+  };
+  const value = Math.exp(mix(grid.logs)), account = {}, elasticity = {};
+  for (const [component, shares] of Object.entries(grid.shares)) account[component] = value * mix(shares);
+  grid.axes.forEach(({ name }, axis) => {
+    const [at, part, length] = places[axis], nodes = grid.axes[axis].nodes;
+    const ends = [0, 1].map((end) => {
+      places[axis] = [at, end, length];
+      return mix(grid.logs);
+    });
+    places[axis] = [at, part, length];
+    elasticity[name] = (ends[1] - ends[0]) / (nodes[at + 1] - nodes[at]);
+  });
+  return { value, account, elasticity, stages: [] };
 }
 
 function shown(value, unit, ladders) {

@@ -1,7 +1,7 @@
 """Pages in HTML: a model that runs in the page, and the report of a study. One file, nothing from outside, no code from texts.
 
 The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value, backwards for account and
-elasticities. Answers of other methods stand as they are.
+elasticities. Of other methods the page has answers at the points of a grid, and interpolates; some stand as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
-from math import log
+from math import log, prod
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -74,7 +74,9 @@ class LiveModel:
     title : of the page
     answer : at the values given
     quantity : name of the value that is shown first
-    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None where nothing runs
+    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None where it does not run
+    grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of their nodes, logarithms of the
+        value and shares of the account along the axes in order, and the largest error that was seen between the points
     values : of all inputs, in base units
     components : of the labels of the account
     pipelines : names of the stages of each, in the order of the outputs
@@ -86,6 +88,7 @@ class LiveModel:
     answer: Answer
     quantity: str
     tape: Mapping[str, Any] | None = None
+    grid: Mapping[str, Any] | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     components: Mapping[str, str] = field(default_factory=dict)
     pipelines: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -107,7 +110,7 @@ def live_page(model: LiveModel) -> str:
     """
     unknown = {each[0] for each in model.tape["code"]} - RUNS if model.tape else set()
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
-    page = "" if why or model.tape is None else _live(model)
+    page = _live(model) if not why and (model.tape or model.grid) else ""
     if page and len(page.encode()) <= LARGEST:
         return page
     why = why or (f"the page would have more than {LARGEST // 1024} KiB" if page else "")
@@ -117,11 +120,12 @@ def live_page(model: LiveModel) -> str:
 
 def _live(model: LiveModel) -> str:
     answer, tape = model.answer, dict(model.tape or {})
-    tape["labels"] = [(register, model.components.get(label, label)) for register, label in tape["labels"]]
-    components = list(answer.account)
+    tape["labels"] = [(register, model.components.get(label, label)) for register, label in tape.get("labels", ())]
+    components = [name for name in answer.account if model.grid is None or name in model.grid["shares"]]
     unit = answer.unit(model.quantity)
     data = {
         "tape": tape,
+        "grid": model.grid,
         "values": model.values,
         "unit": unit,
         "components": components,
@@ -134,11 +138,12 @@ def _live(model: LiveModel) -> str:
         f'<p><output id="value">{escape(quantity(answer.find(model.quantity), unit))}</output> '
         '<span id="ratio">as given</span></p>'
         + "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
+        + (f"<p>{escape(_interpolated(model.grid))}</p>" if model.grid else "")
         + "</section>"
     )
     controls = "".join(_slider(index, each) for index, each in enumerate(model.sliders))
     controls = f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
-    bars = f"<h2>Account</h2>{_bars(answer.account)}" if components else ""
+    bars = f"<h2>Account</h2>{_bars({name: answer.account[name] for name in components})}" if components else ""
     ranking = '<h2>What matters</h2><ol id="ranking"></ol>'
     none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     # A text may not end the element that it is in, nor begin a comment.
@@ -146,6 +151,14 @@ def _live(model: LiveModel) -> str:
     body = f"{_told(answer)}{none}{first}{controls}{bars}{ranking}{_values(answer)}"
     body += f'<script type="application/json" id="model">{text}</script>'
     return _page(model.title, body, (Path(__file__).parent / "live.js").read_text("utf-8"))
+
+
+def _interpolated(grid: Mapping[str, Any]) -> str:
+    count = prod(len(axis["nodes"]) for axis in grid["axes"])
+    return (
+        f"Computed at {count} points, and interpolated between them: at {grid['tried']} other points the value is at most "
+        f"{percent(grid['error'], 2)} off."
+    )
 
 
 def _told(answer: Answer) -> str:

@@ -1,37 +1,49 @@
-"""A model for a page in which it runs: its closed form as a tape, and the inputs that matter most."""
+"""A model for a page in which it runs: its closed form as a tape, or a grid of answers, and the inputs that matter most."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
+from typing import Any
 
 import numpy as np
+from scipy.interpolate import RegularGridInterpolator
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
+from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
+from slipstick.method.methods import form_of
 from slipstick.method.names import Labels
 from slipstick.model.activity import Choice, each_once
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.live import LiveModel, Slider
 from slipstick.schema.inputs import BuiltModel, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.study.catalogue import title_and_source
 from slipstick.study.solve import solve_settings
-from slipstick.vocabulary import CLOSED_FORM
+from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
+_FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
 _REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
 _FEWEST = 16.0  # a whole number goes up to so much at least
+_AXES, _NODES = 2, 25
+_GRID_REACHES = (4.0, 2.0, 1.25)  # of a grid around the values given, less far where points have no answer
+_TRIED = 200
+_GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
 
 def live_model(settings: Settings, method: str | None = None) -> LiveModel:
     """Solve a model, and take what a page needs to solve it again.
 
-    A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers of other methods, of
-    streams of arrivals and of laws with conditions stay as they are.
+    A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers by mean value and of networks
+    are computed at the points of a grid. Estimates, bounds, and answers of laws with conditions stay as they are.
 
     Parameters
     ----------
@@ -49,9 +61,10 @@ def live_model(settings: Settings, method: str | None = None) -> LiveModel:
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
     title = title or title_and_source(resolve(settings, Library()))[0] or built.name
-    found = LiveModel(title, answer, model.gives.name if isinstance(model, Law) else next(iter(answer.values), ""))
+    quantity = min(answer.values, key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient))
+    found = LiveModel(title, answer, quantity)
     if answer.method != CLOSED_FORM:
-        return replace(found, fixed=f"answers by {answer.method} do not run in a page")
+        return _gridded(found, built)
     if isinstance(model, Law):
         if model.conditions:
             return replace(found, fixed="the law holds under conditions, which are not checked in a page")
@@ -71,11 +84,7 @@ def live_model(settings: Settings, method: str | None = None) -> LiveModel:
 
 def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None) -> LiveModel:
     """Add the values, and a slider for each of the inputs that change the answer most."""
-    slopes, model = found.answer.gradient[found.quantity], built.model
-    # The probabilities of a choice add up to 1, so none of them moves alone.
-    bodies = model.bodies if isinstance(model, Model) else ()
-    chances = [expr for node in each_once(bodies) if isinstance(node, Choice) for expr in node.expressions]
-    still = {each.name for each in parameters(*chances)}
+    slopes, still = found.answer.gradient[found.quantity], _chances(built)
     values = {name: float(each.value) for name, each in tape.parameters.items() if each.value is not None}
     known = {name: value for name, value in values.items() if value > 0 and name not in still}
     makes = {name: _slider(tape.parameters[name], value, built) for name, value in known.items()}
@@ -91,16 +100,97 @@ def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | N
     return replace(found, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
+def _gridded(found: LiveModel, built: BuiltModel) -> LiveModel:
+    """Answer at the points of a grid over the inputs that matter most, and see how far off interpolation is between them."""
+    method = found.answer.method
+    form = form_of(built.model, built.parameters, method, built.options.simulation) if method in _GRIDDED else None
+    slopes = found.answer.gradient.get(found.quantity, {})
+    known = {
+        name: built.parameters[name] for name in slopes if name in built.parameters and name not in _chances(built)
+    }
+    values = {name: float(each.value) for name, each in known.items() if each.value is not None and each.value > 0}
+    names = sorted((name for name in values if slopes[name]), key=lambda name: -abs(slopes[name] * values[name]))[
+        :_AXES
+    ]
+    if form is None or not names:
+        return replace(found, fixed=f"answers by {method} do not run in a page")
+    for reach in _GRID_REACHES:
+        sliders = [_slider(known[name], values[name], built, reach) for name in names]
+        if grid := _grid(form, sliders, found):
+            return replace(found, grid=grid, values={name: values[name] for name in names}, sliders=sliders)
+    return replace(found, fixed="some of the points of a grid around these values have no answer")
+
+
+def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel) -> dict[str, Any]:
+    """Give the data of `LiveModel.grid`; nothing where a point has no answer."""
+    logs = [np.log(_nodes(each)) for each in sliders]
+    at_nodes = _columns(form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")])
+    with np.errstate(all="ignore"):
+        column = np.log(at_nodes[found.quantity])
+    if not np.isfinite(column).all():
+        return {}
+    drawn = np.random.default_rng(0).random((_TRIED, len(sliders)))
+    places = [np.exp(each[0] + part * (each[-1] - each[0])) for each, part in zip(logs, drawn.T, strict=True)]
+    places = [place.round() if each.whole else place for each, place in zip(sliders, places, strict=True)]
+    exact = _columns(form, sliders, places)[found.quantity]
+    guess = RegularGridInterpolator(logs, column.reshape(tuple(map(len, logs))))
+    error = float(np.nanmax(np.abs(np.exp(guess(np.log(np.array(places).T))) / exact - 1), initial=0.0))
+    account = {name: at_nodes[f"account[{name}]"] for name in found.answer.account if f"account[{name}]" in at_nodes}
+    whole = sum(account.values(), np.zeros(1))
+    return {
+        "axes": [{"name": each.name, "nodes": nodes.tolist()} for each, nodes in zip(sliders, logs, strict=True)],
+        "logs": _short(column, 9),
+        "shares": {name: _short(each / whole, 4) for name, each in account.items()},
+        "error": error,
+        "tried": _TRIED,
+    }
+
+
+def _columns(form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
+    values, count = {each.name: column for each, column in zip(sliders, points, strict=True)}, len(points[0])
+    parts = [
+        (cut, form.points({name: each[cut] for name, each in values.items()}).columns())
+        for cut in form.blocks(values, count)
+    ]
+    found = {name: np.full(count, np.nan) for _, columns in parts for name in columns}
+    for cut, columns in parts:
+        for name, each in columns.items():
+            found[name][cut] = each
+    return found
+
+
+def _nodes(slider: Slider) -> Array:
+    """Place nodes by equal ratios, one at the value itself."""
+    halves = (
+        np.geomspace(*ends, _NODES // 2 + 1) for ends in ((slider.low, slider.value), (slider.value, slider.high))
+    )
+    found = np.concatenate([each[:-1] if first else each for first, each in zip((True, False), halves, strict=True)])
+    return np.unique(found.round() if slider.whole else found)
+
+
+def _short(column: Array, digits: int) -> list[float]:
+    return [float(f"{each:.{digits}g}") for each in column.tolist()]
+
+
+def _chances(built: BuiltModel) -> set[str]:
+    """Name the probabilities, which add up to 1, so that none of them moves alone."""
+    if isinstance(built.model, Model):
+        nodes = (node for node in each_once(built.model.bodies) if isinstance(node, Choice))
+        return {each.name for each in parameters(*(expr for node in nodes for expr in node.expressions))}
+    routes = built.model.routing if isinstance(built.model, QueueingNetwork) else ()
+    return {each.name for each in parameters(*(route.probability for route in routes))}
+
+
 def _step(tape: Tape, slider: Slider) -> float:
     """Give what twice as many change where the formula has steps, such as stages of a tree, and so no derivative."""
     both = tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0] if slider.whole else np.zeros(1)
     return float(abs(both[-1] - both[0]))
 
 
-def _slider(parameter: Parameter, value: float, built: BuiltModel) -> Slider:
+def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float = _REACH) -> Slider:
     entry = built.entries.get(parameter.name)
     unit, meaning = str(parameter.dimension), entry.meaning if entry else ""
     if unit == "1" and value >= 2 and value == int(value):
-        low, high = float(max(1, ceil(value / _REACH))), max(value * _REACH, _FEWEST)
+        low, high = float(max(1, ceil(value / reach))), max(value * reach, _FEWEST)
         return Slider(parameter.name, value, low, high, unit, True, meaning)
-    return Slider(parameter.name, value, value / _REACH, value * _REACH, unit, False, meaning)
+    return Slider(parameter.name, value, value / reach, value * reach, unit, False, meaning)
