@@ -250,3 +250,17 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
     assert 'src="data:image/png;base64,cGljdHVyZQ=="' in page
     assert "<td>&lt;i&gt;</td>" in page
     assert "<script" not in page
+
+
+def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text(
+        "study: 1\ntitle: Two grains\nbase: {model: three-parts}\nwhat_if: {more: {population.processors: 4}}\n"
+    )
+    assert main(["run", str(study), "--html", "--out", str(tmp_path / "out")]) == 0
+    assert "report.html" in capsys.readouterr().out
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h1>Two grains</h1>" in page
+    assert page.count('<input type="range"') >= 2
+    assert page.count("<script") == 2
+    assert "report.html" not in (tmp_path / "out" / "inputs.yaml").read_text()

@@ -147,7 +147,7 @@ def run(
     """
     from slipstick.report.document import answer_document, question_document
     from slipstick.report.formatting import INTERVALS, wrapped
-    from slipstick.report.write import is_current, write
+    from slipstick.report.write import HTML, is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
 
@@ -160,7 +160,12 @@ def run(
         click.echo(f"note: {note}", err=True)
     with _ProgressBar(prepared.points) as progress:
         results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
-    write(results, prepared.spec, folder, command, as_page)
+    live = None
+    if as_page:
+        from slipstick.study.live import live_base
+
+        live = live_base(results, prepared.cases, prepared.context.library)
+    write(results, prepared.spec, folder, command, as_page, live)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
@@ -176,7 +181,8 @@ def run(
             click.echo(f"\n{text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
-        click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
+        told = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
+        click.echo(f"\nThe report is in {told}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 
 

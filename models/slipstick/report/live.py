@@ -108,14 +108,20 @@ def live_page(model: LiveModel) -> str:
     >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < LARGEST
     (True, True, True)
     """
+    return _page(model.title, *_section(model))
+
+
+def _section(model: LiveModel) -> tuple[str, str]:
+    """Give the body of a page, and the script that moves it; nothing moves where it cannot, or where it would be too large."""
     unknown = {each[0] for each in model.tape["code"]} - RUNS if model.tape else set()
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
-    page = _live(model) if not why and (model.tape or model.grid) else ""
-    if page and len(page.encode()) <= LARGEST:
-        return page
-    why = why or (f"the page would have more than {LARGEST // 1024} KiB" if page else "")
+    if not why and (model.tape or model.grid):
+        made = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
+        if len(_page(model.title, *made).encode()) <= LARGEST:
+            return made
+        why = f"the page would have more than {LARGEST // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
-    return _page(model.title, _told(model.answer) + note + _values(model.answer) + _fixed_account(model.answer))
+    return _told(model.answer) + note + _values(model.answer) + _fixed_account(model.answer), ""
 
 
 def _live(model: LiveModel) -> str:
@@ -149,8 +155,7 @@ def _live(model: LiveModel) -> str:
     # A text may not end the element that it is in, nor begin a comment.
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     body = f"{_told(answer)}{none}{first}{controls}{bars}{ranking}{_values(answer)}"
-    body += f'<script type="application/json" id="model">{text}</script>'
-    return _page(model.title, body, (Path(__file__).parent / "live.js").read_text("utf-8"))
+    return f'{body}<script type="application/json" id="model">{text}</script>'
 
 
 def _interpolated(grid: Mapping[str, Any]) -> str:
@@ -206,7 +211,7 @@ def _values(answer: Answer) -> str:
     return f"<h2>Answer as given</h2><table>{''.join(rows)}</table>"
 
 
-def report_page(title: str, markdown: str, folder: Path) -> str:
+def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None = None) -> str:
     """Write a report as one page of HTML, with the same words and tables, its pictures inside.
 
     Parameters
@@ -214,6 +219,7 @@ def report_page(title: str, markdown: str, folder: Path) -> str:
     title : of the study
     markdown : the text of report.md
     folder : where its pictures are
+    live : a model of the study that runs below the report
 
     Raises
     ------
@@ -228,7 +234,9 @@ def report_page(title: str, markdown: str, folder: Path) -> str:
         source = str(each.attrs.get("src", ""))
         if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
             each.attrs["src"] = "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
-    return _page(title, reader.renderer.render(tokens, reader.options, {}))
+    body, script = _section(live) if live else ("", "")
+    heading = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>" if live else ""
+    return _page(title, reader.renderer.render(tokens, reader.options, {}) + heading + body, script)
 
 
 def _inner(tokens: Iterable[Any]) -> Iterable[Any]:

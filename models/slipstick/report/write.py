@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import InputError
 from slipstick.report.document import as_data
 from slipstick.report.formatting import need
-from slipstick.report.live import report_page
+from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
 from slipstick.results.question import case_table, sweep_table
 from slipstick.results.study import Provenance, Results, Timeline, split_name
@@ -129,7 +129,9 @@ def _head(results: Results, name: str) -> str:
     return f"{name} [{results.unit(name)}]"
 
 
-def write(results: Results, study: StudySpec, folder: Path, command: str, as_page: bool = False) -> list[Path]:
+def write(
+    results: Results, study: StudySpec, folder: Path, command: str, as_page: bool = False, live: LiveModel | None = None
+) -> list[Path]:
     """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures; whole, or nothing at all.
 
     Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
@@ -141,6 +143,7 @@ def write(results: Results, study: StudySpec, folder: Path, command: str, as_pag
     folder : where to; it is made if it is not there
     command : what was typed, to be repeated
     as_page : write report.html as well, with the pictures inside
+    live : a model that runs there
 
     Raises
     ------
@@ -153,7 +156,9 @@ def write(results: Results, study: StudySpec, folder: Path, command: str, as_pag
     try:
         names = _fill(work, results, study, command)
         if as_page:
-            _write_text(work / HTML, report_page(results.title or results.name, (work / PAGE).read_text("utf-8"), work))
+            _write_text(
+                work / HTML, report_page(results.title or results.name, (work / PAGE).read_text("utf-8"), work, live)
+            )
         target.mkdir(exist_ok=True)
         for stale in _stale(target, names):
             (target / stale).unlink(missing_ok=True)

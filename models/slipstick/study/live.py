@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -23,6 +23,7 @@ from slipstick.model.activity import Choice, each_once
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.live import LiveModel, Slider
+from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.study.catalogue import title_and_source
@@ -39,7 +40,7 @@ _TRIED = 200
 _GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
 
-def live_model(settings: Settings, method: str | None = None) -> LiveModel:
+def live_model(settings: Settings, method: str | None = None, library: Library | None = None) -> LiveModel:
     """Solve a model, and take what a page needs to solve it again.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers by mean value and of networks
@@ -49,18 +50,20 @@ def live_model(settings: Settings, method: str | None = None) -> LiveModel:
     ----------
     settings : values by path, as for `slipstick.study.solve.solve_settings`
     method : by name; None is the best that applies
+    library : what was read so far
 
     Raises
     ------
     NoAnswerError : the model has none at these values
     SpecError : something is wrong with the settings
     """
-    (answer, *_), built = solve_settings(settings, Library(), [method])
+    library = library or Library()
+    (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed)
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
-    title = title or title_and_source(resolve(settings, Library()))[0] or built.name
+    title = title or title_and_source(resolve(settings, library))[0] or built.name
     quantity = min(answer.values, key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient))
     found = LiveModel(title, answer, quantity)
     if answer.method != CLOSED_FORM:
@@ -80,6 +83,20 @@ def live_model(settings: Settings, method: str | None = None) -> LiveModel:
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
     return _moved(replace(found, tape=listing, components=components, pipelines=pipelines), tape, built, form)
+
+
+def live_base(results: Results, cases: Mapping[str, Settings], library: Library) -> LiveModel | None:
+    """Take the first case of a study for a page, if it is one that moves; what was simulated is not simulated again.
+
+    Parameters
+    ----------
+    results, cases, library : of the study: its answers, the settings of each case, and what was read
+    """
+    case, answer = next(iter(results.cases.items()), ("", None))
+    if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_GRIDDED):
+        return None
+    found = live_model(cases[case], answer.method, library)
+    return found if found.sliders else None
 
 
 def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None) -> LiveModel:
