@@ -1,11 +1,8 @@
-"""What each operator does to arrays, and to derivatives.
+"""What each operator and special function does to arrays, and to derivatives; `OPERATORS` is the table.
 
-How the special functions are computed over arrays, and their derivatives.
-
-How the distributions of a queue with constant service, M/D/1, are computed over arrays, and their derivatives.
-
-The textbook's series alternate and lose all digits at a few dozen customers. Here every term is positive: the numbers
-present follow from each other by Ramaswami's recursion, and waits from the numbers present by Franx' sum.
+Of the queue with constant service, M/D/1, the textbook's series alternate and lose all digits at a few dozen customers.
+Here every term is positive: the numbers present follow from each other by Ramaswami's recursion, and waits from the
+numbers present by Franx' sum.
 
 Source: Ramaswami, Stochastic Models 4(1), 1988; Franx, Operations Research Letters 29(5), 2001.
 """
@@ -38,9 +35,9 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
 _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
 _CURVES = tuple((2 * k - 1) * each for k, each in enumerate(_SLOPES, 1))
-_ODD = tuple(1 / k for k in range(3, 19, 2))
 
 # (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
+_ODD = tuple(1 / k for k in range(3, 19, 2))
 
 
 def _pow(args: Sequence[Array], out: Array) -> None:

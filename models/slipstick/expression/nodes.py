@@ -1,11 +1,4 @@
-"""What expressions are made of and with: nodes, functions of them, and ways through a tree.
-
-The nodes of an expression, and arithmetic on them: numbers, named parameters, operations.
-
-Levels of a tree, counted exactly, where a quotient of logarithms is one off at some powers.
-
-Expressions as people write them: the same text that a spec may hold.
-"""
+"""What expressions are made of: numbers, named parameters and operations, arithmetic on them, ways through a tree, its text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Special functions of queueing and of networks: each one node with a stable evaluation and its derivative.
 
 They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r at r = 1, a^c / c!
-at c = 200. `special_kernels` says how each is computed, `special_symbolic` what SymPy and paper make of it.
+at c = 200. `kernels` says how each is computed, `symbolic` what SymPy and paper make of it.
 Arguments that count (servers, terms, stages) are whole numbers; there is no derivative by them.
 """
 

@@ -1,9 +1,8 @@
 """Expressions in SymPy's hands: for LaTeX and algebra, never for evaluation.
 
 SymPy is imported here, when asked for: it is most of a program's start-up. It gets symbols made from
-checked names and numbers only; no text is ever parsed by it.
-
-The special functions in SymPy: closed where mathematics has a form, else functions of their own with a name on paper.
+checked names and numbers only; no text is ever parsed by it. Special functions are written out where mathematics has a form,
+else they are functions of their own with a name on paper.
 """
 
 from __future__ import annotations
@@ -101,25 +100,6 @@ def _named(name: str, on_paper: str, numeric: Callable[..., Any]) -> Callable[[A
     return lambda sympy, args: _function(name, on_paper, numeric)(*args)
 
 
-SPECIAL_RULES: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
-    "exp": lambda sympy, args: sympy.exp(args[0]),
-    "exprel": lambda sympy, args: (sympy.exp(args[0]) - 1) / args[0],
-    "log": lambda sympy, args: sympy.log(args[0]),
-    "pow": lambda sympy, args: sympy.Pow(args[0], args[1]),
-    "geometric_sum": _geometric_sum,
-    "geometric_mean": _geometric_mean,
-    "erlang_b": _named("erlang_b", r"B\left({1}, {0}\right)", _erlang_b),
-    "poisson": lambda sympy, args: args[0] ** args[1] * sympy.exp(-args[0]) / sympy.factorial(args[1]),
-    "md1_number": _named("md1_number", r"P^{{M/D/1}}_{{{1}}}\left({0}\right)", _md1_number),
-    "md1_late": _named("md1_late", r"W^{{M/D/1}}\left({0}, {1}\right)", _md1_late),
-    "engset": _named("engset", r"E_{{{1}}}\left({2}, {0}\right)", _engset),
-    "drop_stages": _named("drop_stages", r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _drop_stages),
-    "retried_rate": _named("retried_rate", r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _retried_rate),
-}
-
-"""By operator, as the rules of `symbolic`."""
-
-
 def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
     """Turn a tree into a SymPy expression, unevaluated where evaluation would be costly.
 
@@ -196,7 +176,7 @@ def _terms(arg: Any) -> tuple[Any, ...]:
     return tuple(arg.args) if arg.is_Add else (arg,)
 
 
-def _ranges(sympy: Any, args: list[Any]) -> Any:
+def _ranges(sympy: Any, args: Sequence[Any]) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
     x, limit, below, above = args
     first, other = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
@@ -204,11 +184,11 @@ def _ranges(sympy: Any, args: list[Any]) -> Any:
     return sympy.Basic.__new__(sympy.Piecewise, *pairs)
 
 
-def _levels(sympy: Any, args: list[Any]) -> Any:
+def _levels(sympy: Any, args: Sequence[Any]) -> Any:
     return sympy.ceiling(sympy.log(args[0]) / sympy.log(args[1]), evaluate=False)
 
 
-_RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
+_RULES: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
     "sum": lambda sympy, args: sympy.Add(*(term for arg in args for term in _terms(arg))),
     "difference": lambda sympy, args: sympy.Add(*_terms(args[0]), sympy.Mul(-1, args[1])),
     "product": lambda sympy, args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
@@ -224,5 +204,17 @@ _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "sqrt": lambda sympy, args: sympy.sqrt(args[0]),
     "ceil_log": _levels,
     "select": _ranges,
-    **SPECIAL_RULES,
+    "exp": lambda sympy, args: sympy.exp(args[0]),
+    "exprel": lambda sympy, args: (sympy.exp(args[0]) - 1) / args[0],
+    "log": lambda sympy, args: sympy.log(args[0]),
+    "pow": lambda sympy, args: sympy.Pow(args[0], args[1]),
+    "geometric_sum": _geometric_sum,
+    "geometric_mean": _geometric_mean,
+    "erlang_b": _named("erlang_b", r"B\left({1}, {0}\right)", _erlang_b),
+    "poisson": lambda sympy, args: args[0] ** args[1] * sympy.exp(-args[0]) / sympy.factorial(args[1]),
+    "md1_number": _named("md1_number", r"P^{{M/D/1}}_{{{1}}}\left({0}\right)", _md1_number),
+    "md1_late": _named("md1_late", r"W^{{M/D/1}}\left({0}, {1}\right)", _md1_late),
+    "engset": _named("engset", r"E_{{{1}}}\left({2}, {0}\right)", _engset),
+    "drop_stages": _named("drop_stages", r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _drop_stages),
+    "retried_rate": _named("retried_rate", r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _retried_rate),
 }
