@@ -131,7 +131,7 @@ def test_several_files_make_one_table() -> None:
 
 
 def test_what_a_file_is_can_be_told(tmp_path: Path) -> None:
-    known = "profile, extra-p-json, extra-p-lines, extra-p, perf-stat, perf-lock, pop, csv, chrome, paraver, timehist, records, otf2"
+    known = "profile, extra-p-json, extra-p-lines, extra-p, perf-stat, perf-lock, osu, imb, perftest, netgauge, pop, csv, chrome, paraver, timehist, records, otf2"
     why = "cannot tell what this is; name it with --format, one of "
     assert refused(tmp_path, "some text\nof a letter\n") == [f"x.csv:1:1: {why}{known}"]
     (tmp_path / "x.csv").write_text("width,T [s]\n2,3\n4,2\n")

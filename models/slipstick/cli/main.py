@@ -32,6 +32,7 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
+from slipstick.cli.imported import import_
 from slipstick.cli.measured import fit, measured, record, trace
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
@@ -442,7 +443,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (measured, record, trace, fit, counts):
+for _each in (measured, record, trace, fit, import_, counts):
     cli.add_command(_each)
 
 

@@ -33,8 +33,8 @@ _DATA_OPTIONS = (
         "--format",
         "format_",
         metavar="FORMAT",
-        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile, or of a trace: "
-        "chrome, paraver, timehist, records, otf2. [told from the content]",
+        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, osu, imb, perftest, "
+        "netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2. [told from the content]",
     ),
     click.option(
         "--column",

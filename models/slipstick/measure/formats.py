@@ -8,12 +8,12 @@ from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.measure.measurements import Hints, Measurements
-from slipstick.measure.readers import extra_p, perf, pop, profile, tidy
+from slipstick.measure.readers import extra_p, messages, perf, pop, profile, tidy
 from slipstick.measure.readers.reading import FileFormat, open_file
 from slipstick.measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
 
 FORMATS: Mapping[str, FileFormat] = {
-    each.name: each for module in (profile, extra_p, perf, pop, tidy) for each in module.FORMATS
+    each.name: each for module in (profile, extra_p, perf, messages, pop, tidy) for each in module.FORMATS
 }
 """Every format by name, in the order in which they are tried: the last one recognizes almost any table.
 

@@ -96,7 +96,8 @@ class EventCount(NamedTuple):
     ratio_unit: str
 
 
-def _is_perf_stat(reading: Reading) -> bool:
+def is_perf_stat(reading: Reading) -> bool:
+    """Say whether the first line counts an event."""
     first = reading.content[0][1] if reading.content else ""
     return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
 
@@ -180,6 +181,6 @@ def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
 
 
 FORMATS = (
-    FileFormat("perf-stat", _is_perf_stat, _read_perf_stat),
+    FileFormat("perf-stat", is_perf_stat, _read_perf_stat),
     FileFormat("perf-lock", _is_perf_lock, _read_perf_lock),
 )

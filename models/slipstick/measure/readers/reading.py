@@ -63,6 +63,11 @@ class Reading:
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
     _told: set[tuple[str, str | None]] = field(default_factory=set)
 
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return Path(self.file).name
+
     @cached_property
     def lines(self) -> list[str]:
         """The lines, with any line ending."""

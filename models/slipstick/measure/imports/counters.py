@@ -1,0 +1,76 @@
+"""An activity from the counters of `perf stat`: the work of a run as cycles, parted where stalls were counted."""
+
+from __future__ import annotations
+
+from slipstick.measure.imports.imported import ImportedSpec, quantity
+from slipstick.measure.readers.perf import UNITS, event_counts
+from slipstick.measure.readers.reading import Coordinates, Reading
+
+_COUNTS = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-frontend")
+
+
+def counters_spec(reading: Reading) -> ImportedSpec:
+    """Make an activity of one run: instructions times cycles of one, at the clock that cycles over busy time give.
+
+    Backend stalls, where they were counted, are a step of their own, booked to memory. That every stall waits for memory is an
+    assumption, and that processors share the work evenly is another.
+
+    Raises
+    ------
+    SpecError : processors not told, or no time, cycles and instructions
+    """
+    p = reading.hints.processors
+    if p is None:
+        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
+    found: dict[str, tuple[int, float]] = {}
+    for each in event_counts(reading):
+        event = each.event.split(":")[0].removeprefix("cpu-")
+        if event in _COUNTS and (count := reading.number(each.line, event, each.value)) is not None:
+            found[event] = each.line, count
+        elif event == "task-clock":
+            reading.add(each.line, Coordinates(p), "busy", each.value, UNITS.get(each.unit, each.unit))
+    if reading.problems:
+        reading.finished()
+    missing = [name for name in _COUNTS[:2] if not found.get(name, (0, 0.0))[1] > 0]
+    missing += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
+    if missing:
+        reading.refuse(
+            1, "", f"there is no count of {', '.join(missing)}; run perf stat -e task-clock,cycles,instructions"
+        )
+    busy = reading.runs[0]
+
+    def source(name: str) -> str:
+        return f"perf stat, {name}, {reading.name}:{found[name][0]}"
+
+    cycles, instructions = found["cycles"][1], found["instructions"][1]
+    stalls = min(found.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
+    spec = ImportedSpec("activity", f"A run counted by perf stat, {reading.name}", reading.file)
+    parameters = {
+        "instructions": quantity(instructions, "", source("instructions")),
+        "cycles_each": quantity(
+            (cycles - stalls) / instructions, "", f"{source('cycles')}, stalls taken off, an instruction"
+        ),
+        "clock": quantity(
+            cycles / busy.value, "/s", f"{source('cycles')}, over task-clock {busy.text}, line {busy.line}"
+        ),
+        "processors": quantity(p, "", "told beside the file"),
+    }
+    even = "instructions * cycles_each / clock / processors"
+    cycle = [{"name": "compute", "delay": even, "component": "busy"}]
+    if stalls:
+        parameters["stalls"] = quantity(
+            stalls, "", f"{source('stalled-cycles-backend')}: taken to wait for memory", True
+        )
+        cycle.append({"name": "stall", "delay": "stalls / clock / processors", "component": "memory"})
+    spec.document = {
+        "activity": 1,
+        "title": spec.title,
+        "source": "measured",
+        "sources": {"measured": f"perf stat output {reading.name}"},
+        "parameters": parameters,
+        "population": {"processors": "processors"},
+        "useful": ["busy"],
+        "cycle": cycle,
+    }
+    spec.say("the work is taken to be shared evenly by the processors, and waits between them are not in it")
+    return spec

@@ -1,0 +1,78 @@
+"""Specs made from files of other tools: every value with its source, and what is a convention marked as assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from slipstick.schema.library import Library, spec_model
+from slipstick.schema.text import Table, read_text
+from slipstick.schema.validate import validate
+
+
+@dataclass
+class ImportedSpec:
+    """A spec made from a file, what is said of it, and a table of how well it fits.
+
+    Attributes
+    ----------
+    kind, title, file : of the spec, and the file that it is made from
+    document : the spec, as plain data
+    words : what a reader should know: residuals, limits found, what was left out
+    head, rows : the table; none where nothing was fitted
+    """
+
+    kind: str
+    title: str
+    file: str
+    document: dict[str, Any] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def say(self, words: str) -> None:
+        """Say something of the spec, once."""
+        if words not in self.words:
+            self.words.append(words)
+
+    def text(self) -> str:
+        """Write the spec as YAML; it is checked as a file of a user would be.
+
+        Raises
+        ------
+        SpecError : the spec is not valid, which the file that it is made from then is not either
+        """
+        import yaml
+
+        lines = [f"# Made by slipstick import from {self.file}.", *(f"# {each}" for each in self.words)]
+        body = yaml.dump(self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110)
+        text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
+        library = Library()
+        read = read_text(text, f"{self.file}, as {self.kind}")
+        assert isinstance(read, Table)
+        tree = library.resolve(self.kind, read)
+        validate(spec_model(self.kind, tree), tree)
+        return text
+
+
+def _dumper() -> Any:
+    """Give a writer of YAML that writes a quantity, and a list, on one line."""
+    import yaml
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # at C speed where it is built
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def table(dumper: Any, data: dict[str, Any]) -> Any:
+        flat = bool(data) and not any(isinstance(each, (dict, list)) for each in data.values())
+        short = flat and ("value" in data or sum(len(f"{key}: {each}, ") for key, each in data.items()) < 90)
+        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12)
+
+    Dumper.add_representer(dict, table)
+    return Dumper
+
+
+def quantity(value: float, unit: str, source: str, assumed: bool = False) -> dict[str, Any]:
+    """Give a quantity with its source, to six digits; `assumed` marks what is a convention or a guess."""
+    written = f"{value:.6g} {unit}".strip().removesuffix(" 1")
+    return {"value": written, "source": source, **({"assumed": True} if assumed else {})}

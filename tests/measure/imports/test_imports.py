@@ -1,0 +1,200 @@
+"""Specs made from files of other tools: what is in them is found again, and damaged files are refused by name."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from slipstick.cli.main import main
+from slipstick.errors import SlipstickError, SpecError
+from slipstick.measure.fit.formula import Array
+from slipstick.measure.imports.formats import IMPORTS, import_spec
+from slipstick.measure.imports.network import message_ranges
+from slipstick.measure.measurements import Hints
+from tests.measure.damage import damaged
+from tests.measure.data import sample
+
+FILES = Path(__file__).parent / "files"
+BENCHMARKS = {each: sample(each) for each in ("osu_latency.txt", "imb_pingpong.txt", "ib_write_lat.txt", "loggp.txt")}
+ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
+    **{name: (path, "network", {"placement": "switch"}) for name, path in BENCHMARKS.items()},
+    "stream.txt": (FILES / "stream.txt", "machine", {"base": "linux-cluster"}),
+    "hpcg.txt": (FILES / "hpcg.txt", "machine", {"base": "linux-cluster"}),
+    "mlc.txt": (FILES / "mlc.txt", "machine", {"base": "two-socket-server"}),
+    "perf.csv": (FILES / "perf.csv", "activity", {"hints": Hints(processors=4)}),
+    "model.jmva": (FILES / "model.jmva", "queueing-network", {}),
+    "model.lqnx": (FILES / "model.lqnx", "queueing-network", {}),
+}
+"""Every sample, the kind of its spec, and what has to be told."""
+
+
+def test_every_format_has_a_sample() -> None:
+    assert len(ASKED) == len(BENCHMARKS) + len(IMPORTS)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_spec_is_valid_and_says_where_each_value_is_from(name: str) -> None:
+    path, kind, told = ASKED[name]
+    spec = import_spec([path], **told)  # type: ignore[arg-type]
+    assert spec.kind == kind
+    text = spec.text()
+    assert yaml.safe_load(text) == spec.document
+    assert str(path) in text.splitlines()[0]
+
+    def quantities(tree: object) -> list[dict[str, object]]:
+        if isinstance(tree, dict) and "value" in tree:
+            return [tree]
+        inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+        return [found for each in inside for found in quantities(each)]
+
+    found = quantities(spec.document)
+    assert found
+    assert all(each["source"] for each in found)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_damaged_files_make_a_spec_or_are_refused_by_name(name: str, tmp_path: Path) -> None:
+    text, chance, outcomes = ASKED[name][0].read_text(), random.Random(name), set()
+    for variant in range(200):
+        if variant % 4 == 0:  # letters for numbers
+            at = chance.choice([at for at, sign in enumerate(text) if sign.isdigit()])
+            data = (text[:at] + chance.choice("xO?") + text[at + 1 :]).encode()
+        else:
+            data = damaged(text, chance)[1]
+        (tmp_path / name).write_bytes(data)
+        said = _refused(tmp_path / name, ASKED[name][2], write=variant % 10 == 0)
+        outcomes.add(bool(said))
+        assert all(0 < len(each) < 500 for each in said)
+    assert outcomes == {True, False}
+    (tmp_path / name).write_text("")
+    assert _refused(tmp_path / name, ASKED[name][2]) == ["the file is empty; a measurement may have failed to write it"]
+
+
+def _refused(path: Path, told: dict[str, object], write: bool = True) -> list[str]:
+    """Say what is wrong with a file; nothing if it makes a spec."""
+    try:
+        spec = import_spec([path], **told)  # type: ignore[arg-type]
+        assert not write or spec.text()
+    except SpecError as error:
+        return [each.message for each in error.problems]
+    return []
+
+
+def test_the_ranges_of_a_made_up_network_are_found_within_the_noise() -> None:
+    sizes = np.array([2.0**each for each in range(23)])
+    exact: Array = np.select(
+        [sizes <= 512, sizes <= 16384], [1e-6 + 2e-10 * sizes, 2e-6 + 1e-10 * sizes], 8e-6 + 4e-11 * sizes
+    )
+    for seed in range(10):
+        times: Array = exact * np.exp(0.01 * np.random.default_rng(seed).standard_normal(len(sizes)))
+        found = message_ranges(sizes, times)
+        assert [sizes[each.last] for each in found] == [512, 16384, 2**22]
+        assert [each.fixed for each in found] == pytest.approx([1e-6, 2e-6, 8e-6], rel=0.05)
+        assert found[-1].per_byte == pytest.approx(4e-11, rel=0.05)
+    assert len(message_ranges(sizes, sizes * 1e-10 + np.array(3e-6))) == 1
+
+
+def test_a_message_on_the_imported_network_takes_what_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(sample("osu_latency.txt")), str(FILES / "osu_bw.txt")]
+    assert main(["import", *files, "-o", str(tmp_path / "net.yaml"), "--placement", "switch"]) == 0
+    assert "the eager limit lies between 8192 B and 16384 B" in capsys.readouterr().out
+    (tmp_path / "nodes.yaml").write_text("machine: 1\nsource: made up\nprocessors: {count: 2}\nnetwork: net.yaml\n")
+    for size, measured in (("8 B", 1.83e-6), ("64 KiB", 8.37e-6), ("4 MiB", 187e-6)):
+        model = f"activity: 1\nmachine: nodes.yaml\npopulation: {{processors: 1}}\ncycle: [{{name: send, message: {size}}}]\n"
+        (tmp_path / "send.yaml").write_text(model)
+        assert main(["check", str(tmp_path / "send.yaml")]) == 0
+        assert _time(tmp_path / "send.yaml", capsys) == pytest.approx(measured, rel=0.03)
+
+
+def _time(path: Path, capsys: pytest.CaptureFixture[str]) -> float:
+    import json
+
+    capsys.readouterr()
+    assert main(["solve", str(path), "--json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    return float(answer["values"]["time"]["value"])
+
+
+def test_memory_is_parted_among_processors() -> None:
+    stream = import_spec([FILES / "stream.txt"], base="linux-cluster").document
+    assert stream["memory"]["bandwidth"]["value"] == "9.85256 GB/s"
+    hpcg = import_spec([FILES / "hpcg.txt"], base="linux-cluster").document
+    assert (hpcg["processors"]["count"]["value"], hpcg["processors"]["flops"]["value"]) == ("32", "6.8e+08 /s")
+    mlc = import_spec([FILES / "mlc.txt"], base="two-socket-server")
+    assert mlc.document["memory"]["access"]["value"] == "3.5605 ns"
+    assert mlc.document["interconnect"]["hop"]["value"] == "38.8697 ns"
+    assert len(mlc.rows) == 9
+    assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.words[0]
+
+
+def test_counters_become_the_time_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.yaml"
+    assert main(["import", str(FILES / "perf.csv"), "-o", str(out), "--processors", "4"]) == 0
+    assert _time(out, capsys) == pytest.approx(4021.5e-3 / 4, rel=1e-5)
+
+
+def test_models_of_other_tools_give_the_same_numbers(tmp_path: Path) -> None:
+    """JMVA's by hand: one class alone; the layered network's demands: 0.05 s and 2.5 x 0.012 s a cycle."""
+    layered = import_spec([FILES / "model.lqnx"])
+    stations = layered.document["stations"]
+    assert {name: each["demand"]["client"]["value"] for name, each in stations.items()} == {
+        "clients": "0.1 s", "server": "0.05 s", "database": "0.03 s",
+    }  # fmt: skip
+    assert "task 'application' with 10 threads (line 16)" in layered.words[-1]
+    assert "that phase '2', 'serve_2', goes on after the reply (line 22)" in layered.words[-1]
+    jmva = import_spec([FILES / "model.jmva"], Hints(unit="ms")).document
+    assert jmva["stations"]["Disk-1"]["service"]["Batch-jobs"]["value"] == "8e-05 s"
+    assert jmva["stations"]["Array"]["rates"] == [1.0, 2.0, 2.0]
+    assert jmva["classes"]["Web"]["arrivals"]["value"] == "500 /s"
+
+
+LQN = '<lqn-model><processor name="p"><task name="t" scheduling="ref"><entry name="e">{}</entry></task></processor></lqn-model>'
+CALL = '<activity name="a" host-demand-mean="1"><synch-call dest="{}" calls-mean="1"/></activity>'
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "message"),
+    [
+        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n16 1.5\n32 1.5\n", {}, "where were the processes?"),
+        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "switch"}, "1 sizes; a line needs 3"),
+        ("# OSU MPI Allreduce Latency Test v7\n# Size  Avg Latency(us)\n8 1.5\n", {"placement": "node"}, "operation of all processes"),
+        ("Function    Best Rate MB/s\nTriad: 5 0 0 0\n", {"base": "linux-cluster"}, "without OpenMP"),
+        ("Number of Threads counted = 2\nFunction    Best Rate MB/s\nTriad: 5 0 0 0\n", {}, "--extends NAME"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>', {}, "a document type or an entity does not stand in a model"),
+        ("<lqn-model><processor", {}, "this is no XML: unclosed token; is the file cut off?"),
+        ("<a>" * 99 + "<lqn-model/>", {}, "more than 60 elements inside one another"),
+        (LQN.format(CALL.format("e")), {}, "'e' calls itself"),
+        (LQN.format(CALL.format("f")), {}, "there is no entry 'f'"),
+        ("<model><sim name='x'/></model>", {}, "let JMT convert it to JMVA"),
+        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n", {"placement": "switch"}, "time: is 0; a message takes some time"),
+        (
+            ("# Benchmarking PingPong\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"
+            " #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n"),
+            {"placement": "switch"},
+            "latencies of several benchmarks, PingPong, PingPing; give one",
+        ),
+        ("# Benchmarking Bcast\n# #processes = 4\n #bytes #repetitions  t_avg[usec]\n 8 9 1\n", {"placement": "node"}, "there is no latency of messages between two processes"),
+        ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1.5\n", {"placement": "rack"}, "there is no placement 'rack'; known: node, switch, network"),
+        ("words\n", {"format": "osuu"}, "there is no format to import 'osuu'; did you mean 'osu'"),
+        ("words\n", {}, "cannot tell what this is; name it with --format, one of osu, imb, perftest"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_imported_is_refused(text: str, told: dict[str, str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    with pytest.raises(SlipstickError) as caught:
+        import_spec([tmp_path / "x.txt"], **told)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_a_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.yaml").write_text("")
+    assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.yaml")]) == 2
+    assert "there is such a file already; name another" in capsys.readouterr().err
+    assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.txt")]) == 2
+    assert [each.name for each in tmp_path.iterdir()] == ["x.yaml"]
