@@ -296,6 +296,11 @@ class Result:
     events: int
     kernel: str
 
+    @property
+    def layout(self) -> Layout:
+        """The columns of the batches."""
+        return Layout(self.plan)
+
     def ratio(self, top: Array, bottom: Array) -> Estimate:
         """Estimate a ratio of two weighted sums of columns, see `Layout`."""
         if not len(self.batches):
@@ -307,14 +312,13 @@ class Result:
 
     def column(self, index: int, weight: float = 1.0) -> Array:
         """Give weights that pick one column."""
-        weights = np.zeros(Layout(self.plan).width)
+        weights = np.zeros(self.layout.width)
         weights[index] = weight
         return weights
 
     def mean_time(self, group: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a class, or of a program [s]."""
-        layout = Layout(self.plan)
-        return self.ratio(self.column(layout.cycle_time[group]), self.column(layout.cycles[group]))
+        return self.ratio(self.column(self.layout.cycle_time[group]), self.column(self.layout.cycles[group]))
 
     def with_convergence(self) -> Result:
         """Say of a program whether its mean time is sure enough."""
@@ -331,8 +335,7 @@ class Result:
 
     def _dropped_of(self, group: int) -> int:
         """Share the cycles dropped among the classes, as they end."""
-        layout = Layout(self.plan)
-        cycles = self.batches[:, layout.cycles].sum(axis=0)
+        cycles = self.batches[:, self.layout.cycles].sum(axis=0)
         return round(self.dropped * cycles[group] / cycles.sum()) if cycles.sum() else self.dropped
 
 

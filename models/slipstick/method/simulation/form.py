@@ -24,7 +24,7 @@ from slipstick.method.names import IDLE, IDLE_PROCESSORS, TIME_QUANTILES, Labels
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import Model, SingleProcessor
-from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
+from slipstick.sim.estimate import Estimate, Result, t_quantile
 from slipstick.sim.plan.builder import ACCESSES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
@@ -306,7 +306,7 @@ class _SimulatedAccount:
     """The account of a run: seconds of a cycle by label; a label with nothing booked is left out."""
 
     def __init__(self, model: Model, result: Result) -> None:
-        self.result, self.layout, self.labels = result, Layout(result.plan), Labels.of(model)
+        self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
         sums = result.batches.sum(axis=0)[self.layout.booked[0] :]
         self._columns = {label: index for index, label in enumerate(result.plan.labels) if sums[index]}
 
@@ -324,7 +324,7 @@ class _SimulatedAccount:
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
-    layout, time = Layout(result.plan), result.mean_time()
+    layout, time = result.layout, result.mean_time()
     found = {"time": time}
     if model.population.open:
         elapsed = result.column(layout.time)
@@ -395,7 +395,7 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Simul
 
 def _resources(result: Result) -> dict[str, Estimate]:
     """Estimate use, queue and wait of each resource; copies, such as processors, count as one on average."""
-    plan, layout = result.plan, Layout(result.plan)
+    plan, layout = result.plan, result.layout
     names = plan.resources
     servers = {each.name: each.servers for each in plan.stations} | {each.name: each.permits for each in plan.locks}
     counters = {each.name for each in plan.locks if each.noun == COUNTER}
@@ -419,7 +419,7 @@ def _resources(result: Result) -> dict[str, Estimate]:
 
 def _accesses(result: Result) -> dict[str, Estimate]:
     """Estimate the accesses to words and flags of each lock that has a home, from that node and from others, an acquisition."""
-    layout, found = Layout(result.plan), {}
+    layout, found = result.layout, {}
     names = [each.name for each in result.plan.locks]
     for gate, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.gates):
         if kind == ACCESSES:
@@ -438,7 +438,7 @@ def _fairness(result: Result) -> dict[str, Estimate]:
 
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
-    layout = Layout(result.plan)
+    layout = result.layout
     locks = {each.name: at for at, each in enumerate(result.plan.locks) if each.label.startswith("lock:")}
     asked = {"fairness": tuple(locks.values()), **{f"fairness[{name}]": (at,) for name, at in locks.items()}}
     sums, found = result.batches.sum(axis=0), {}
@@ -465,7 +465,7 @@ def _shares(
 
     def again(changed: Mapping[str, float], longer: Simulation) -> Array:
         result = simulate(flatten(model, {**given, **changed}).plan, longer)
-        layout = Layout(result.plan)
+        layout = result.layout
         means: Array = result.batches[:, layout.cycle_time[0]] / result.batches[:, layout.cycles[0]]
         return means
 

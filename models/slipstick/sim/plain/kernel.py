@@ -143,14 +143,6 @@ class Kernel(EventLoop):
         aim = 0 if parent is None else parent.aim
         return Token(customer, group, booked, registers, parent, index, aim, self.now, self.now)
 
-    def ended(self, group: int, now: float) -> None:
-        """Count a cycle, and write a row of statistics at the end of a chunk."""
-        self.cycles[group] += 1
-        self.chunk_left -= 1
-        if not self.chunk_left:
-            self.chunk_left = self.chunk
-            self.snapshot(now)
-
     def snapshot(self, now: float) -> None:
         """Write a row of statistics."""
         row = [now, float(self.order())]
@@ -283,43 +275,41 @@ class Kernel(EventLoop):
         return True
 
     def end(self, onward: int, lost: int, token: Token, now: float) -> bool:
-        """Record the cycle; a closed customer begins another, an open one leaves, a program's is finished."""
-        group = token.group
-        self._book(token, now, lost)
-        kind, starts = self.plan.groups[group].kind, self.plan.groups[group].starts
-        if kind == "closed":
-            begun, token.begun = token.begun, now
-            if not onward:
-                token.pc = starts[0]
-            if not lost:
-                self.ended(group, now)
-            if begun == now:
-                # Through the event list, so that a cycle that takes no time does not exclude the other tokens.
-                heappush(self.heap, (now, self.order(), self.go_on, token))
-            return begun != now
-        if kind == "open":
-            if not lost:
-                self.ended(group, now)
-            self.pools[group].append(token)
-            return False
-        self.cycles[group] += 1
-        self.alive -= 1
-        if not self.alive:
-            self.snapshot(now)
-        return False
+        """Record the cycle; a closed customer begins another, an open one leaves, a program's is finished.
 
-    def _book(self, token: Token, now: float, lost: int) -> None:
-        """Record the time of a cycle, unless it was lost, and its account."""
-        group = token.group
+        The time of a cycle that was lost does not count, but its account does.
+        """
+        group, begun, booked = token.group, token.begun, token.booked
+        kind, totals = self.plan.groups[group].kind, self.totals[group]
         if not lost:
-            time = now - token.begun
-            self.responses[group].append(time)
-            self.cycle_time[group] += time
-        totals, booked = self.totals[group], token.booked
+            self.responses[group].append(now - begun)
+            self.cycle_time[group] += now - begun
+            self.cycles[group] += 1
         for label, seconds in enumerate(booked):
             if seconds:
                 totals[label] += seconds
                 booked[label] = 0.0
+        if kind == "once":
+            self.alive -= 1
+            if not self.alive:
+                self.snapshot(now)
+            return False
+        if kind == "closed":
+            token.begun = now
+            if not onward:
+                token.pc = self.plan.groups[group].starts[0]
+        if not lost:
+            self.chunk_left -= 1
+            if not self.chunk_left:
+                self.chunk_left = self.chunk
+                self.snapshot(now)
+        if kind == "open":
+            self.pools[group].append(token)
+            return False
+        if begun == now:
+            # Through the event list, so that a cycle that takes no time does not exclude the other tokens.
+            heappush(self.heap, (now, self.order(), self.go_on, token))
+        return begun != now
 
     def fork(self, first: int, count: int, after: int, token: Token, now: float) -> bool:
         """Start one token for each branch."""

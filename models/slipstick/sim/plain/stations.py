@@ -316,7 +316,7 @@ class SimulatedLock(QueueStatistics):
         """Grant it to a token that it is free for and no other goes before, else let it wait in the queue."""
         self.request(token, now)
         token.key = token.rank
-        if self.fits(token) and not (self.queue and self.queue[0].key <= token.key):
+        if not (self.queue and self.queue[0].key <= token.key) and self.fits(token):
             self.grant(token, now)
             return True
         put_in_order(self.queue, token)
