@@ -353,25 +353,33 @@ class Answers:
 
 def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
     """Fill in what a solution holds of one point."""
-    account, technology, steps = (_kept(found, each, index) for each in (found.account, found.technology, found.steps))
+
+    def book(columns: Columns) -> dict[str, float]:
+        kept = found.kept
+        return {name: each for name, each in _at(columns, index).items() if each or kept is None or name in kept}
+
+    account = book(found.account)
     lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
-    every = _values(found, index)
+    value, low, high = (_at(columns, index) for columns in (found.values, found.low, found.high))
+    values, intervals = dict[str, Value](), dict[str, tuple[float, float]]()
+    for name in dict.fromkeys([*found.values, *found.low, *found.high]):
+        if name.partition("[")[0] in ("account", "technology", "step"):
+            if name in low and name in high:
+                intervals[name] = (low[name], high[name])
+        elif name not in lost and (name in value or name in low or name in high):
+            values[name] = Value(value.get(name), found.unit(name), low.get(name), high.get(name))
     stages = {name: _at(each, index) for name, each in found.stages.items()}
     return replace(
         blank,
-        values={name: each for name, each in every.items() if name not in lost and _book(name) not in _BOOKS},
+        values=values,
         account=account,
-        technology=technology,
-        steps=steps,
+        technology=book(found.technology),
+        steps=book(found.steps),
         once=_at(found.once, index),
         useful=found.useful,
         exact=bool(at(found.exact, index)),
         limits=tuple(Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()),
-        intervals={
-            name: (each.low, each.high)
-            for name, each in every.items()
-            if _book(name) in _BOOKS and each.low is not None and each.high is not None
-        },
+        intervals=intervals,
     )
 
 
@@ -386,7 +394,8 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     pieces : the places of the points, and their solution; together all places from 0 on
     """
     count, first = sum(len(rows) for rows, _ in pieces), pieces[0][1]
-    owner = {int(row): (each, index) for rows, each in pieces for index, row in enumerate(rows)}
+    # A solution of one point may hold for several.
+    owner = {int(row): (each, min(index, each.count - 1)) for rows, each in pieces for index, row in enumerate(rows)}
     methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
     for rows, each in pieces:
         methods[np.asarray(rows)], exact[np.asarray(rows)] = [*(each.methods or [each.method] * len(rows))], each.exact
@@ -404,7 +413,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
             name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count) for name in pipelines
         },
         errors={row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors},
-        detail=lambda index: owner[index],
+        detail=owner.__getitem__,
         interrupted=any(each.interrupted for _, each in pieces),
     )
 
@@ -452,13 +461,6 @@ def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns
     return found
 
 
-_BOOKS = ("account", "technology", "step")
-
-
-def _book(name: str) -> str:
-    return name.partition("[")[0]
-
-
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
     """Say what speed-up and efficiency compare with, and what stands beside the processors lost."""
     if values.get("efficiency") and "speedup" in values:
@@ -482,20 +484,6 @@ def _at(columns: Columns, index: int) -> dict[str, float]:
     """Read columns at one point; what is not a number is left out."""
     found = {name: at(each, index) for name, each in columns.items()}
     return {name: each for name, each in found.items() if math.isfinite(each)}
-
-
-def _values(found: Solution, index: int) -> dict[str, Value]:
-    value, low, high = (_at(columns, index) for columns in (found.values, found.low, found.high))
-    names = dict.fromkeys([*found.values, *found.low, *found.high])
-    return {
-        name: Value(value.get(name), found.unit(name), low.get(name), high.get(name))
-        for name in names
-        if name in value or name in low or name in high
-    }
-
-
-def _kept(found: Solution, book: Columns, index: int) -> dict[str, float]:
-    return {name: each for name, each in _at(book, index).items() if each or found.kept is None or name in found.kept}
 
 
 def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:

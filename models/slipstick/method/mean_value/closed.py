@@ -826,28 +826,25 @@ def _exact_populations(
 ) -> Iterator[SolvedPopulation]:
     """Solve all points of each population at once, in product form."""
     for size in np.unique(sizes[points]):
-        chosen = points[sizes[points] == size]
+        chosen, processors = points[sizes[points] == size], int(size)
         here = at_points(numbers, chosen)
-        yield SolvedPopulation(_exact_state(recursion, here, int(size)), here, chosen, np.arange(len(chosen)))
-
-
-def _exact_state(recursion: Recursion, numbers: Numbers, processors: int) -> PopulationState:
-    ratios = recursion.tree.visit_ratios(numbers)
-    alone = Traversal(recursion.model, numbers, processors, {})
-    time = alone.time(recursion.tree.root)
-    services = alone.found.services
-    demands = {
-        queue.name: added(ratios[v.index] * services[v.index].mean for v in queue.visits) for queue in recursion.queues
-    }
-    stretch = _stretch(recursion.queues, demands, time.mean, processors)
-    mean, waits = time.mean, {}
-    for queue in recursion.queues:
-        mean = mean + demands[queue.name] * stretch[queue.name]
-        for visit in queue.visits:
-            service = services[visit.index].mean
-            waits[visit.index] = RandomTime(service * stretch[queue.name], 0 * service)
-    cycle = CycleState(processors, RandomTime(mean, time.variance), VisitTimes(waits, services))
-    return PopulationState(processors, (cycle,), ArrivalState(processors))
+        ratios, alone = recursion.tree.visit_ratios(here), Traversal(recursion.model, here, processors, {})
+        time = alone.time(recursion.tree.root)
+        services = alone.found.services
+        demands = {
+            queue.name: added(ratios[v.index] * services[v.index].mean for v in queue.visits)
+            for queue in recursion.queues
+        }
+        stretch = _stretch(recursion.queues, demands, time.mean, processors)
+        mean, waits = time.mean, {}
+        for queue in recursion.queues:
+            mean = mean + demands[queue.name] * stretch[queue.name]
+            for visit in queue.visits:
+                service = services[visit.index].mean
+                waits[visit.index] = RandomTime(service * stretch[queue.name], 0 * service)
+        cycle = CycleState(processors, RandomTime(mean, time.variance), VisitTimes(waits, services))
+        state = PopulationState(processors, (cycle,), ArrivalState(processors))
+        yield SolvedPopulation(state, here, chosen, np.arange(len(chosen)))
 
 
 def _stretch(queues: Sequence[Queue], demands: dict[str, Array], time: Array, processors: int) -> dict[str, Array]:
