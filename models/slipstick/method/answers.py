@@ -159,16 +159,22 @@ class CompiledModel:
     ----------
     parameters : names of everything that can be varied without building the model anew
     quantity : the value that it gives first of all, NaN at a point without an answer
-    block : how many points it is to be given at a time
     bounds : compiles the bounds that its answers are held against; None: against none
-    estimated : its values are estimates of a simulation, each with an interval
     """
 
     parameters: tuple[str, ...]
     quantity = "time"
-    block = BLOCK
     bounds: Callable[[], CompiledModel] | None = None
-    estimated = False
+
+    @property
+    def block(self) -> int:
+        """How many points it is to be given at a time."""
+        return BLOCK
+
+    @property
+    def estimated(self) -> bool:
+        """Whether its values are estimates of a simulation, each with an interval."""
+        return False
 
     @abstractmethod
     def solution(self, values: Values) -> Solution:

@@ -13,7 +13,7 @@ from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
-from slipstick.method.answers import CompiledModel, Solution, Values, joined, only
+from slipstick.method.answers import BLOCK, CompiledModel, Solution, Values, joined, only
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form.form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.model.network import QueueingNetwork
@@ -136,12 +136,12 @@ class DefaultForm(CompiledModel):
         return _compiled(self.model, {}, self.method, self._simulation)
 
     @property
-    def block(self) -> int:  # type: ignore[override]
+    def block(self) -> int:
         """How many points of the other method are to be given at a time."""
-        return 1 if self.method == SIMULATION else ClosedForm.block
+        return 1 if self.method == SIMULATION else BLOCK
 
     @property
-    def estimated(self) -> bool:  # type: ignore[override]
+    def estimated(self) -> bool:
         """Say whether the other method gives estimates; what the closed form gives then has intervals without width."""
         return self.method == SIMULATION
 

@@ -110,9 +110,10 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     if isinstance(model, QueueingNetwork):
         found = _network(model, method == BOUNDS)
-        return AnswerNames(_with_units(found), () if method == BOUNDS else model.stations, intervals)
-    found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
-    return AnswerNames(_with_units(found), (), intervals)
+        counted = () if method == BOUNDS else model.stations
+    else:
+        found, counted = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method), ()
+    return AnswerNames({name: unit_of(name) for name in found}, counted, intervals)
 
 
 def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = None) -> str:
@@ -136,10 +137,6 @@ def parameters_of_model(model: Model | QueueingNetwork | Law) -> dict[str, Param
         return {each.name: Parameter(each.name, each.dimension) for each in model.symbols}
     used = model.expressions(unused=True) if isinstance(model, Model) else dict(model.quantities()).values()
     return {each.name: each for each in parameters(*used)}
-
-
-def _with_units(names: Iterable[str]) -> dict[str, str]:
-    return {name: unit_of(name) for name in names}
 
 
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
@@ -262,10 +259,7 @@ class Labels:
         return self._both(label)[1]
 
     def _both(self, label: str) -> tuple[str, str]:
-        if label in self.steps:
-            return self.steps[label]
-        if label.startswith(f"{BARRIER}:"):
+        if label.startswith(f"{BARRIER}:") and label not in self.steps:
             return BARRIER, "software"
-        if label in (IDLE, IDLE_PROCESSORS):
-            return IDLE, "application"
-        return label, self.others
+        idle = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+        return self.steps.get(label, idle)

@@ -23,7 +23,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
-from slipstick.method.mean_value.spin_locks import SpinLoad, SpinLock
+from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import Traversal, VisitTimes, cycle_time
 from slipstick.method.mean_value.visits import (
     OTHER_PROCESSORS,
@@ -404,11 +404,11 @@ class Recursion:
         for tree, cycle in zip(self.trees, solved.state.cycles, strict=True):
             if cycle is not None:
                 totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
-        arrivals, loads = solved.state.arrivals, dict[str, SpinLoad]()
+        loads: dict[str, Array] = {}
         for each in self.spin_locks:
             if each.word is not None:
-                load, before = each.load(arrivals, solved.numbers), loads.get(each.word.name)
-                loads[each.word.name] = load if before is None else before.plus(load)
+                load = each.load(solved.state.arrivals, solved.numbers)
+                loads[each.word.name] = loads.get(each.word.name, np.zeros(1)) + load
         return totals.uses(self.queues, solved.state.processors, loads)
 
     def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
@@ -456,7 +456,7 @@ class MeanNumbers:
         return busy, there, calls
 
     def uses(
-        self, queues: Sequence[Queue], processors: int, loads: Mapping[str, SpinLoad] | None = None
+        self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """Give the use of each queue, as a `MeanValueTable` holds it.
 
@@ -464,14 +464,12 @@ class MeanNumbers:
         ----------
         queues : of the model
         processors : how many there are, each a station of its own
-        loads : what spinning adds, by station
+        loads : what spinning adds to the sums of `at`, by station
         """
         found = {}
         for queue in queues:
-            busy, there, calls = self.at(queue)
-            servers, load = queue.all_servers(processors), (loads or {}).get(queue.name)
-            if load is not None:
-                busy, there, calls = busy + load.busy, there + load.present, calls + load.calls
+            load, servers = (loads or {}).get(queue.name, np.zeros(3)), queue.all_servers(processors)
+            busy, there, calls = (each + more for each, more in zip(self.at(queue), load, strict=True))
             wait = (there - busy) / nonzero(calls)
             found[queue.name] = np.stack(
                 np.broadcast_arrays(busy / servers, there / (servers / queue.servers), calls, wait)

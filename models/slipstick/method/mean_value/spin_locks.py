@@ -45,26 +45,6 @@ CONGESTION_STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class SpinLoad:
-    """What spinning processors add to the station of the word.
-
-    Parameters
-    ----------
-    busy : its servers that they occupy, in the mean [1]
-    present : their number there, in the mean [1]
-    calls : their accesses [1/s]
-    """
-
-    busy: Array
-    present: Array
-    calls: Array
-
-    def plus(self, other: SpinLoad) -> SpinLoad:
-        """Add the load from another lock."""
-        return SpinLoad(self.busy + other.busy, self.present + other.present, self.calls + other.calls)
-
-
-@dataclass(frozen=True, slots=True)
 class _LockUse:
     """How a lock is used: mean number present, utilization, and the time of one hold [1, 1, s]."""
 
@@ -98,8 +78,12 @@ class SpinLock:
         self.lock, self.queue = lock, queue
         self.word = next((each for each in queues if each.name == lock.word), None)
 
-    def load(self, state: ArrivalState, numbers: Numbers) -> SpinLoad:
-        """Give what spinning adds to the word's station, as a processor sees it that does not hold the lock."""
+    def load(self, state: ArrivalState, numbers: Numbers) -> Array:
+        """Give what spinning adds to the word's station, as a processor sees it that does not hold the lock.
+
+        Its servers that spinning processors occupy, their number there, both in the mean, and their accesses [1, 1, 1/s]
+        [3, points].
+        """
         return self._load(state, numbers, self._use(state))
 
     def waits(self, state: ArrivalState, numbers: Numbers, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
@@ -117,7 +101,7 @@ class SpinLock:
         found = {visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits}
         if self.word is None:
             return found
-        outside = self._load(state, numbers, use).present * numbers[self.lock.access] / self.word.servers
+        outside = self._load(state, numbers, use)[1] * numbers[self.lock.access] / self.word.servers
         found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
         congested = self._congested(state, numbers, uncontended)
         lasts = congested.real > use.present.real
@@ -191,19 +175,19 @@ class SpinLock:
         busy = np.where(busy.real < 1, busy, 1.0)
         return _LockUse(present, busy, busy / nonzero(rate))
 
-    def _load(self, state: ArrivalState, numbers: Numbers, use: _LockUse) -> SpinLoad:
+    def _load(self, state: ArrivalState, numbers: Numbers, use: _LockUse) -> Array:
         access, waiting = numbers[self.lock.access], use.waiting
         idle = largest([1 - self._utilization(state), np.zeros(1)])
         if self.lock.kind == "tas":
             part, access_time = self._test_and_set(state, numbers, waiting)
             present = part * waiting
             busy = smallest([present * access / nonzero(access_time), idle])
-            return SpinLoad(busy, present, busy / nonzero(access))
+            return np.stack(np.broadcast_arrays(busy, present, busy / nonzero(access)))
         releases = use.busy * use.busy / nonzero(use.held)
         burst = use.at_hand_over
         busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
         present = smallest([releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting])
-        return SpinLoad(busy, largest([present, busy]), busy / nonzero(access))
+        return np.stack(np.broadcast_arrays(busy, largest([present, busy]), busy / nonzero(access)))
 
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
