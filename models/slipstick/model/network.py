@@ -38,9 +38,32 @@ class ClosedClass:
 
 @dataclass(frozen=True, slots=True)
 class OpenClass:
-    """An open class: customers arrive, a Poisson stream [1/s], go through once and leave."""
+    """An open class: customers arrive, go through once and leave.
+
+    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated Poisson process.
+
+    Parameters
+    ----------
+    arrivals : rate; with bursts that between them [1/s]
+    burst_arrivals : rate in a burst [1/s]
+    burst_time : mean duration of a burst, exponential [s]
+    quiet_time : mean time from the end of a burst to the next, exponential [s]
+    """
 
     arrivals: Expr
+    burst_arrivals: Expr = field(default_factory=lambda: zero(RATE))
+    burst_time: Expr = field(default_factory=lambda: zero(TIME))
+    quiet_time: Expr = field(default_factory=lambda: zero(TIME))
+
+    def __post_init__(self) -> None:
+        times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
+        if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
+            raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
+
+    @property
+    def bursty(self) -> bool:
+        """Whether customers arrive in bursts."""
+        return self.burst_time != zero(TIME)
 
 
 CustomerClass = ClosedClass | OpenClass
@@ -227,9 +250,22 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     return ClosedClass(size, _amount(think_time, TIME, "a think time"))
 
 
-def open_class(rate: Like) -> OpenClass:
-    """Let customers arrive at a rate [1/s], a Poisson stream, go through once and leave."""
-    return OpenClass(_amount(rate, RATE, "a rate of arrivals"))
+def open_class(rate: Like, *, burst_arrivals: Like = 0.0, burst_time: Like = 0.0, quiet_time: Like = 0.0) -> OpenClass:
+    """Let customers arrive at a rate [1/s], a Poisson stream or one with bursts, go through once and leave.
+
+    Parameters
+    ----------
+    rate, burst_arrivals, burst_time, quiet_time : see `OpenClass`
+
+    >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
+    True
+    """
+    return OpenClass(
+        _amount(rate, RATE, "a rate of arrivals"),
+        _amount(burst_arrivals, RATE, "a rate of arrivals in bursts"),
+        _amount(burst_time, TIME, "the time of a burst"),
+        _amount(quiet_time, TIME, "the time between bursts"),
+    )
 
 
 def station(
@@ -295,7 +331,8 @@ def _named(value: Expr, path: str) -> Expr:
 
 def _named_members(members: CustomerClass, path: str) -> CustomerClass:
     if isinstance(members, OpenClass):
-        return OpenClass(_named(members.arrivals, f"{path}.arrivals"))
+        keys = tuple(OpenClass.__slots__) if members.bursty else ("arrivals",)
+        return OpenClass(**{key: _named(getattr(members, key), f"{path}.{key}") for key in keys})
     # A class without a think time has none to vary.
     think = members.think_time
     named = think if think == zero(TIME) else _named(think, f"{path}.think_time")

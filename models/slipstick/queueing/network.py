@@ -38,6 +38,8 @@ class NetworkArrays:
     stations, classes : names, for messages
     capacity : for each station the most customers present, in service included, or None
     blocking : for each station one of `slipstick.vocabulary.BLOCKING`: what becomes of an arrival when it is full
+    bursts : of each class the rates of arrivals between bursts and in bursts, and the rates at which bursts begin and
+        end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all are
     """
 
     service: Array
@@ -55,6 +57,7 @@ class NetworkArrays:
     classes: tuple[str, ...]
     capacity: tuple[int | None, ...]
     blocking: tuple[str, ...]
+    bursts: Array | None = None
 
     @property
     def points(self) -> int:
@@ -129,7 +132,8 @@ class NetworkArrays:
         """Take some of the points, by slice, mask or indices."""
         rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
         names = ("service", "visits", "think", "population", "arrivals", "scv")
-        return replace(self, rates=rates, **{name: getattr(self, name)[points] for name in names})
+        bursts = None if self.bursts is None else self.bursts[points]
+        return replace(self, rates=rates, bursts=bursts, **{name: getattr(self, name)[points] for name in names})
 
 
 Speeds = dict[int, Array]

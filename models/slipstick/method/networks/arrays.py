@@ -201,6 +201,17 @@ class NetworkLayout:
     def _unsound(self, columns: Columns) -> dict[int, str]:
         """Name the first number of a point that is negative, not finite, or not whole where it counts customers."""
         wrong: dict[int, str] = {}
+        groups = {
+            "classes": self.model.classes,
+            "chains": {name: each.members for name, each in self.model.chains.items()},
+        }
+        lasting = {
+            f"{group}.{name}.{key}"
+            for group, named in groups.items()
+            for name, each in named.items()
+            if isinstance(each, OpenClass) and each.bursty
+            for key in ("burst_time", "quiet_time")
+        }
         for path, column in columns.items():
             values = column.real
             fits = np.isfinite(values) & (values >= 0)
@@ -209,6 +220,8 @@ class NetworkLayout:
             for point in np.flatnonzero(~fits):
                 kind = "a whole number" if path.endswith(".population") else "a finite number"
                 wrong.setdefault(int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}")
+            for point in np.flatnonzero(values == 0) if path in lasting else ():
+                wrong.setdefault(int(point), f"{path} must be above 0 s: without bursts leave it out")
             for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
                 span = f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got {values[point]:g}"
                 wrong.setdefault(int(point), f"{span}; beyond that products of numbers leave the range of doubles")
@@ -247,10 +260,14 @@ class NetworkLayout:
     def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> NetworkArrays:
         stations, count = self.model.stations.values(), len(self.chains)
         think, arrivals = np.zeros((points, count), service.dtype), np.zeros((points, count), service.dtype)
-        population = np.zeros((points, count), dtype=np.int64)
+        population, bursts = np.zeros((points, count), dtype=np.int64), np.zeros((points, count, 4), service.dtype)
         for c, (name, chain) in enumerate(self.chains.items()):
             prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
-            if isinstance(chain.members, OpenClass):
+            if isinstance(chain.members, OpenClass) and chain.members.bursty:
+                bursts[:, c] = self._bursts(columns, prefix)
+                quiet, burst, begins, ends = bursts[:, c].T
+                arrivals[:, c] = (quiet * ends + burst * begins) / (begins + ends)
+            elif isinstance(chain.members, OpenClass):
                 arrivals[:, c] = columns[f"{prefix}.arrivals"]
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
@@ -271,7 +288,15 @@ class NetworkLayout:
             classes=tuple(self.chains),
             capacity=tuple(each.capacity for each in stations),
             blocking=tuple(each.blocking for each in stations),
+            bursts=bursts if bursts.any() else None,
         )
+
+    def _bursts(self, columns: Columns, prefix: str) -> Array:
+        """Give the rates of arrivals between bursts and in them, and the rates at which bursts begin and end [points, 4]."""
+        quiet, burst = columns[f"{prefix}.arrivals"], columns[f"{prefix}.burst_arrivals"]
+        # A time of 0 is refused beside; here it must not divide.
+        times = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
+        return np.stack([quiet, burst, *(1 / np.where(each == 0, 1.0, each) for each in times)], axis=1)
 
     def _rates(self, columns: Columns, name: str) -> Array | None:
         count = len(self.model.stations[name].rates)

@@ -68,7 +68,7 @@ def _instead(arrays: NetworkPoints) -> str:
     """Say what else one can ask for."""
     if any(each != LOSS for each in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
-    if arrays.network.limited.any():
+    if arrays.network.limited.any() or arrays.network.bursts is not None:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
@@ -93,6 +93,7 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         think=network.think[:, chain_of],
         population=np.where(first, network.population[:, chain_of], 0),
         arrivals=np.where(first, network.arrivals[:, chain_of], 0),
+        bursts=None if network.bursts is None else np.where(first[:, None], network.bursts[:, chain_of], 0),
         closed=network.closed[chain_of],
         priority=arrays.ranks,
         classes=arrays.classes,

@@ -264,7 +264,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
     stations.append(SharedServers(thinking, kinds, None))
     largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in network.capacity))
-    columns = sum(state.width for state in stations) + 2 * count * (AFTER_SERVICE in network.blocking)
+    bursts = {} if network.bursts is None else {r: each for r, each in enumerate(network.bursts[0]) if each.any()}
+    columns = sum(state.width for state in stations) + 2 * count * (AFTER_SERVICE in network.blocking) + len(bursts)
     empty = np.zeros(max(1, columns), dtype=np.int16 if largest < 2**14 else np.int32)
     space = StateSpace(
         stations=stations,
@@ -278,6 +279,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             for r in np.flatnonzero(~network.closed)
             if network.arrivals[0, r] != 0
         },
+        bursts=bursts,
         restart=dict(enumerate(home)),
         capacity=(*network.capacity, None),
         blocking=(*network.blocking, LOSS),
@@ -335,6 +337,7 @@ def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) ->
     """Tell whether all customers of a station arrive there from outside."""
     opened = not point.network.closed[visitors].any()
     arriving = (point.network.arrivals[0, visitors].real > 0).all()
+    arriving &= point.network.bursts is None
     return bool(opened and arriving and not point.routing.onward[:, :, :, station].any())
 
 

@@ -4,7 +4,8 @@ Each station knows its own columns only: which customers are present, how they a
 serves all customers present or those of the first ranks, `CountedQueue` counts waiting customers apart from those in
 service, and `OrderedQueue` keeps the order of the customers.
 
-With blocking after service there are two more columns for each station: which station its customer waits for, by
+For each class that arrives in bursts the last columns say whether there is one, 1 or 0. With blocking after service there are
+two more columns for each station: which station its customer waits for, by
 number from 1, and how many others that one takes before.
 """
 
@@ -36,6 +37,7 @@ class StateSpace:
     names : of the network's stations
     destinations : for each class and station, where a customer goes after service; the rest of 1 leaves the network
     arrivals : for each open class its rate [1/s] and where it enters
+    bursts : for each open class that arrives in bursts, its rates; see `NetworkArrays.bursts`
     restart : for each closed class, where a lost customer begins its next cycle
     capacity : most customers present at each station, or None
     blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
@@ -49,6 +51,7 @@ class StateSpace:
     names: Sequence[str]
     destinations: Mapping[tuple[int, int], Sequence[Destination]]
     arrivals: Mapping[int, tuple[complex, Sequence[Destination]]]
+    bursts: Mapping[int, Array]
     restart: Mapping[int, Sequence[Destination]]
     capacity: Sequence[int | None]
     blocking: Sequence[str]
@@ -140,12 +143,25 @@ class StateSpace:
         if not self.arrivals:
             return
         here = np.arange(len(rows))
+        for kind, (_, _, begins, ends) in self.bursts.items():
+            burst = rows[:, self._burst(kind)]
+            after = rows.copy()
+            after[:, self._burst(kind)] = 1 - burst
+            yield here, after, np.where(burst == 0, begins, ends), -1
         if self.truncation is not None:
             here = np.flatnonzero(self.open_customers(rows) < self.truncation)
         for kind, (often, places) in self.arrivals.items():
+            rates: Array = np.full(len(here), often)
+            if kind in self.bursts:
+                rates = np.where(rows[here, self._burst(kind)] == 0, *self.bursts[kind][:2])
+            some = here[rates != 0]
+            rates = rates[rates != 0]
             for _, to, probability in places:
-                rates = np.full(len(here), often * probability)
-                yield from self._sent(rows, here, rows[here], rates, (kind, to), -1)
+                yield from self._sent(rows, some, rows[some], rates * probability, (kind, to), -1)
+
+    def _burst(self, kind: int) -> int:
+        """Give the column that says whether a class arrives in a burst."""
+        return list(self.bursts).index(kind) - len(self.bursts)
 
     def _departures(
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, kind: int, at: int
@@ -233,7 +249,7 @@ class StateSpace:
         column = np.array([self.columns(k).start for k in range(count)])
         active, free = np.arange(len(rows)), np.full(len(rows), station)
         while True:
-            waits, order = np.split(rows[active, last:], [count], axis=1)
+            waits, order = np.split(rows[active, last : last + 2 * count], 2, axis=1)
             queue = waits == free[:, None] + 1
             first = queue & (order == 0)
             some = np.flatnonzero(first.any(axis=1))
@@ -242,7 +258,7 @@ class StateSpace:
             active, free, come = active[some], free[some], first[some].argmax(axis=1)
             rows[active, column[free]] += 1
             rows[active, column[come]] -= 1
-            rows[active, last + count :] -= queue[some] & ~first[some]
+            rows[active, last + count : last + 2 * count] -= queue[some] & ~first[some]
             rows[active, last + come] = 0
             free = come
 

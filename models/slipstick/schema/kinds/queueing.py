@@ -51,11 +51,22 @@ class MembersSpec(Spec):
 
     population: Population | None = Field(None, description="number of customers of a closed class")
     think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
-    arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
+    arrivals: Arrivals | None = Field(
+        None, description="rate of customers who come, go through once and leave; with bursts that between them"
+    )
+    burst_arrivals: Arrivals | None = Field(None, description="rate of arrivals in a burst; 0 by default")
+    burst_time: TimeOrFormula | None = Field(None, description="mean duration of a burst of arrivals, exponential")
+    quiet_time: TimeOrFormula | None = Field(None, description="mean time between two bursts, exponential")
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
+        bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
+        given = [key for key, each in bursts.items() if each is not None]
+        if given and self.arrivals is None:
+            raise broken_rule("bursts belong to an open class; give it arrivals", given[0])
+        if given and (self.burst_time is None or self.quiet_time is None):
+            raise broken_rule("bursts need both a burst_time and a quiet_time", given[0])
         if self.think_time is not None and self.population is None:
             raise broken_rule("a think time belongs to a closed class; an open class has none", "think_time")
 

@@ -14,7 +14,7 @@ from enum import IntEnum
 from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.sim.plan.distributions import Array, ServiceTime, Stream
+from slipstick.sim.plan.distributions import Array, BurstyTimes, ServiceTime, Stream
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 
 OPERANDS = 7
@@ -83,13 +83,12 @@ class Draw:
     """A random quantity and the name of its stream."""
 
     stream: str
-    distribution: ServiceTime
+    distribution: ServiceTime | BurstyTimes
 
     def blocks(self, seed: int, replication: int) -> Iterator[Array]:
         """Draw its values, block by block, see `BLOCKS`."""
         stream = Stream(seed, self.stream, replication)
-        for size in chain(BLOCKS, repeat(BLOCKS[-1])):
-            yield self.distribution.sample(stream, size)
+        return self.distribution.blocks(stream, chain(BLOCKS, repeat(BLOCKS[-1])))
 
 
 @dataclass(frozen=True, slots=True)

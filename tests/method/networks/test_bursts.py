@@ -1,0 +1,127 @@
+"""Arrivals in bursts: a Markov-modulated Poisson process, against matrix-geometric solutions, renewal theory and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from slipstick import QueueingNetwork, chain, network, open_class, route, solve, station, transient
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.sim.plan.distributions import BurstyTimes, Stream
+from slipstick.sim.settings import Simulation
+
+
+def queue(quiet: float, burst: float, begins: float, ends: float, rate: float) -> QueueingNetwork:
+    arrivals = open_class(quiet, burst_arrivals=burst, burst_time=1 / ends, quiet_time=1 / begins)
+    return network({"web": arrivals}, {"cpu": station(service={"web": 1 / rate})})
+
+
+def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rate: float) -> float:
+    """Mean number present at MMPP/M/1, by the minimal solution R of A0 + R A1 + R^2 A2 = 0 (Neuts, 1981)."""
+    a0, a2 = np.diag([quiet, burst]), rate * np.eye(2)
+    moves = np.array([[-begins, begins], [ends, -ends]])
+    a1, r = moves - a0 - a2, np.zeros((2, 2))
+    for _ in range(1_000):
+        r = -(a0 + r @ r @ a2) @ np.linalg.inv(a1)
+    balance = moves - a0 + r @ a2
+    start = np.linalg.lstsq(np.vstack([balance.T, np.linalg.inv(np.eye(2) - r).sum(axis=1)]), [0, 0, 1], rcond=None)[0]
+    spread = np.linalg.inv(np.eye(2) - r)
+    return float((start @ r @ spread @ spread).sum())
+
+
+@pytest.mark.parametrize(
+    ("numbers", "present"),
+    [
+        ((0.9, 0.1, 0.1, 0.1, 1.0), 1.702166),
+        ((0.0, 2.0, 0.3, 0.3, 2.0), 1.884437),
+        ((1.0, 2.0, 1.0, 1.0, 2.0), 3.213614),
+    ],
+)
+def test_one_server_has_the_matrix_geometric_answer(numbers: tuple[float, ...], present: float) -> None:
+    answer = solve(queue(*numbers))
+    assert answer.method == "markov-chain"
+    assert answer["queue_length[cpu]"] == pytest.approx(present, abs=1e-6)
+    assert answer["queue_length[cpu]"] == pytest.approx(matrix_geometric(*numbers), rel=1e-8)
+    assert answer["utilization[cpu]"] == pytest.approx(answer["throughput[web]"] / numbers[4])
+
+
+def test_pauses_make_renewals() -> None:
+    """Without arrivals in the other state: GI/M/1, whose queue falls by the root of sigma = E exp(-mu (1 - sigma) A)."""
+    arrival, begins, ends, mu = 2.0, 0.3, 0.3, 2.0
+    sigma = 0.5
+    for _ in range(500):
+        s = mu * (1 - sigma)
+        # The next arrival, or a pause first: f = (l + r p f) / (l + r + s) with p = e / (e + s).
+        sigma = arrival / (arrival + begins + s - begins * ends / (ends + s))
+    answer = solve(queue(arrival, 0.0, begins, ends, mu))
+    assert answer["response_time[web]"] == pytest.approx(1 / (mu * (1 - sigma)), rel=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["plain", "compiled"])
+def test_simulation_agrees(kernel: str) -> None:
+    model = queue(0.5, 3.0, 0.2, 1.0, 2.0)
+    truth = solve(model)
+    run = Simulation(seed=5, cycles=8_000, kernel=kernel)
+    found = solve(model, method="simulation", simulation=run).values
+    for name in ("throughput[web]", "response_time[web]", "queue_length[cpu]"):
+        value = found[name]
+        assert value.low is not None
+        assert value.high is not None
+        wide = value.high - value.low
+        assert value.low - wide / 2 <= (truth[name] or 0.0) <= value.high + wide / 2
+
+
+def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
+    times = BurstyTimes((0.5, 3.0), (0.2, 1.0))
+    drawn = next(times.blocks(Stream(3, "web"), [40_000]))
+    assert drawn.mean() == pytest.approx(times.mean, rel=0.03)
+    parts = np.concatenate(list(times.blocks(Stream(3, "web"), [7, 100, 93])))
+    assert (parts == drawn[:200]).all()
+    # P(A > t) is that of the phase after an arrival, with no further one until t.
+    silent = np.array([[-0.7, 0.2], [1.0, -4.0]])
+    after = np.array([0.5 * 1.0, 3.0 * 0.2]) / (0.5 * 1.0 + 3.0 * 0.2)
+    for t in (0.2, 1.0, 3.0):
+        assert (drawn > t).mean() == pytest.approx(float((after @ expm(silent * t)).sum()), abs=0.015)
+
+
+def test_bursts_go_along_routes_and_answers_have_shares() -> None:
+    bursty = open_class(0.5, burst_arrivals=1.5, burst_time=2.0, quiet_time=5.0)
+    stations = {"cpu": station(service={"web": 0.4}), "disk": station(service={"web": 0.3}, capacity=4)}
+    ways = [
+        route(("web", "cpu"), ("web", "disk"), 0.5),
+        route(("web", "cpu"), None, 0.5),
+        route(("web", "disk"), None, 1),
+    ]
+    routed = network({}, stations, chains={"all": chain(["web"], bursty, ("web", "cpu"))}, routing=ways)
+    answer = solve(routed)
+    assert answer["throughput[all]"] == pytest.approx((0.5 * 5 + 1.5 * 2) / 7)
+    assert sum(answer.share["response_time[all]"].values()) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_a_chain_begins_between_bursts() -> None:
+    model = network(
+        {"web": open_class(0.0, burst_arrivals=9.0, burst_time=1.0, quiet_time=1e6)},
+        {"cpu": station(service={"web": 1.0}, capacity=3)},
+    )
+    assert transient(model, [1.0])["queue_length[cpu]"][0] < 1e-5
+
+
+@pytest.mark.parametrize("method", ["exact", "convolution", "linearizer", "schweitzer"])
+def test_other_methods_refuse_bursts_by_name(method: str) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(queue(0.5, 3.0, 0.2, 1.0, 2.0), method=method)
+    assert str(caught.value) == (
+        f"web arrive in bursts, which the method {method} does not take; ask for markov-chain or simulation"
+    )
+
+
+def test_bursts_that_say_too_little_are_refused() -> None:
+    for given in ({"burst_time": 1.0}, {"burst_arrivals": 1.0}):
+        with pytest.raises(ModelError, match="arrivals in bursts need a burst_time and a quiet_time"):
+            open_class(1.0, **given)
+    never = queue(0.5, 3.0, 0.2, 1.0, 2.0)
+    with pytest.raises(NoAnswerError, match=r"classes.web.quiet_time must be above 0 s: without bursts leave it out"):
+        solve(never, {"classes.web.quiet_time": 0.0})
+    with pytest.raises(NoAnswerError, match="station cpu is saturated"):
+        solve(queue(0.5, 9.0, 0.2, 0.3, 2.0))
