@@ -43,7 +43,7 @@ def test_one_server_has_the_matrix_geometric_answer(numbers: tuple[float, ...], 
     assert answer.method == "markov-chain"
     assert answer["queue_length[cpu]"] == pytest.approx(present, abs=1e-6)
     assert answer["queue_length[cpu]"] == pytest.approx(matrix_geometric(*numbers), rel=1e-8)
-    assert answer["utilization[cpu]"] == pytest.approx(answer["throughput[web]"] / numbers[4])
+    assert answer["utilization[cpu]"] == pytest.approx((answer["throughput[web]"] or 0.0) / numbers[4])
 
 
 def test_pauses_make_renewals() -> None:

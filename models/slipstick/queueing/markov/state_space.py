@@ -153,7 +153,8 @@ class StateSpace:
         for kind, (often, places) in self.arrivals.items():
             rates: Array = np.full(len(here), often)
             if kind in self.bursts:
-                rates = np.where(rows[here, self._burst(kind)] == 0, *self.bursts[kind][:2])
+                quiet, burst, *_ = self.bursts[kind]
+                rates = np.where(rows[here, self._burst(kind)] == 0, quiet, burst)
             some = here[rates != 0]
             rates = rates[rates != 0]
             for _, to, probability in places:
