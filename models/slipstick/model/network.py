@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
@@ -48,17 +49,21 @@ class OpenClass:
     burst_arrivals : rate in a burst [1/s]
     burst_time : mean duration of a burst, exponential [s]
     quiet_time : mean time from the end of a burst to the next, exponential [s]
+    batch : customers who come together at each arrival [1]
     """
 
     arrivals: Expr
     burst_arrivals: Expr = field(default_factory=lambda: zero(RATE))
     burst_time: Expr = field(default_factory=lambda: zero(TIME))
     quiet_time: Expr = field(default_factory=lambda: zero(TIME))
+    batch: int = 1
 
     def __post_init__(self) -> None:
         times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
         if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
+        if self.batch < 1:
+            raise ModelError(f"a batch of arrivals must be at least 1 customer, got {self.batch}")
 
     @property
     def bursty(self) -> bool:
@@ -180,7 +185,8 @@ class QueueingNetwork:
         for prefix, group in (("classes", self.classes.items()), ("chains", self.chains.items())):
             for name, each in group:
                 members = each.members if isinstance(each, Chain) else each
-                yield from ((f"{prefix}.{name}.{key}", getattr(members, key)) for key in type(members).__slots__)
+                keys = (key for key in type(members).__slots__ if key != "batch")
+                yield from ((f"{prefix}.{name}.{key}", getattr(members, key)) for key in keys)
         for name, station in self.stations.items():
             for key in _BY_CLASS:
                 yield from ((f"stations.{name}.{key}.{label}", each) for label, each in getattr(station, key).items())
@@ -250,12 +256,14 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     return ClosedClass(size, _amount(think_time, TIME, "a think time"))
 
 
-def open_class(rate: Like, *, burst_arrivals: Like = 0.0, burst_time: Like = 0.0, quiet_time: Like = 0.0) -> OpenClass:
+def open_class(
+    rate: Like, *, burst_arrivals: Like = 0.0, burst_time: Like = 0.0, quiet_time: Like = 0.0, batch: int = 1
+) -> OpenClass:
     """Let customers arrive at a rate [1/s], a Poisson stream or one with bursts, go through once and leave.
 
     Parameters
     ----------
-    rate, burst_arrivals, burst_time, quiet_time : see `OpenClass`
+    rate, burst_arrivals, burst_time, quiet_time, batch : see `OpenClass`
 
     >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
     True
@@ -265,6 +273,7 @@ def open_class(rate: Like, *, burst_arrivals: Like = 0.0, burst_time: Like = 0.0
         _amount(burst_arrivals, RATE, "a rate of arrivals in bursts"),
         _amount(burst_time, TIME, "the time of a burst"),
         _amount(quiet_time, TIME, "the time between bursts"),
+        batch,
     )
 
 
@@ -331,8 +340,9 @@ def _named(value: Expr, path: str) -> Expr:
 
 def _named_members(members: CustomerClass, path: str) -> CustomerClass:
     if isinstance(members, OpenClass):
-        keys = tuple(OpenClass.__slots__) if members.bursty else ("arrivals",)
-        return OpenClass(**{key: _named(getattr(members, key), f"{path}.{key}") for key in keys})
+        keys = ("arrivals", "burst_arrivals", "burst_time", "quiet_time") if members.bursty else ("arrivals",)
+        numbers: dict[str, Any] = {key: _named(getattr(members, key), f"{path}.{key}") for key in keys}
+        return replace(members, **numbers)
     # A class without a think time has none to vary.
     think = members.think_time
     named = think if think == zero(TIME) else _named(think, f"{path}.think_time")

@@ -40,6 +40,7 @@ class NetworkArrays:
     blocking : for each station one of `slipstick.vocabulary.BLOCKING`: what becomes of an arrival when it is full
     bursts : of each class the rates of arrivals between bursts and in bursts, and the rates at which bursts begin and
         end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all are
+    batch : customers of each class that arrive together; empty where all come one by one
     """
 
     service: Array
@@ -58,6 +59,17 @@ class NetworkArrays:
     capacity: tuple[int | None, ...]
     blocking: tuple[str, ...]
     bursts: Array | None = None
+    batch: tuple[int, ...] = ()
+
+    @cached_property
+    def not_poisson(self) -> str:
+        """How the first class arrives that comes in bursts or batches; empty where there is none."""
+        for r, name in enumerate(self.classes):
+            if self.batch and self.batch[r] > 1:
+                return f"{name} arrive in batches"
+            if self.bursts is not None and self.bursts[:, r].any():
+                return f"{name} arrive in bursts"
+        return ""
 
     @property
     def points(self) -> int:

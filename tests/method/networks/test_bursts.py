@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -85,6 +87,39 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
         assert (drawn > t).mean() == pytest.approx(float((after @ expm(silent * t)).sum()), abs=0.015)
 
 
+def test_a_batch_waits_for_itself() -> None:
+    """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5 times that of M/M/1."""
+    model = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0})})
+    answer = solve(model)
+    assert answer["queue_length[cpu]"] == pytest.approx(0.6 * (1 + 4) / (2 * 0.4), rel=1e-8)
+    assert answer["throughput[web]"] == pytest.approx(0.6)
+    found = solve(model, method="simulation", simulation=Simulation(seed=2, cycles=10_000)).values
+    for name in ("throughput[web]", "queue_length[cpu]"):
+        value = found[name]
+        assert value.low is not None
+        assert value.high is not None
+        wide = value.high - value.low
+        assert value.low - wide / 2 <= (answer[name] or 0.0) <= value.high + wide / 2
+    many = network({"web": open_class(0.1, batch=30)}, {"a": station(service={"web": 0.1})})
+    assert solve(many)["queue_length[a]"] == pytest.approx(0.3 * 31 / (2 * 0.7), rel=1e-8)
+    with pytest.raises(NoAnswerError, match="web arrive in batches, which the method exact does not take"):
+        solve(model, method="exact")
+    small = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0}, capacity=9)})
+    with pytest.raises(NoAnswerError, match="a chain takes only without capacities; ask for simulation"):
+        solve(small)
+    with pytest.raises(ModelError, match="a batch of arrivals must be at least 1 customer, got 0"):
+        open_class(0.15, batch=0)
+
+
+def test_customers_of_a_batch_go_their_own_ways_and_begin_in_phases() -> None:
+    """Half of each pair come here: batches of one or two, at odds of 2 to 1, at M^X/G/1 (Pollaczek and Khinchin)."""
+    stations = {"a": station(service={"web": 1.0}, visits={"web": 0.5}, scv={"web": 2.0})}
+    answer = solve(network({"web": open_class(0.2, batch=2)}, stations))
+    load, mean, square = 0.2, 4 / 3, 2.0
+    wait = load * (1 + 2.0) / 2 / (1 - load) + (square / mean - 1) / 2 / (1 - load)
+    assert answer["waiting_time[web,a]"] == pytest.approx(wait, rel=1e-7)
+
+
 def test_bursts_go_along_routes_and_answers_have_shares() -> None:
     bursty = open_class(0.5, burst_arrivals=1.5, burst_time=2.0, quiet_time=5.0)
     stations = {"cpu": station(service={"web": 0.4}), "disk": station(service={"web": 0.3}, capacity=4)}
@@ -117,7 +152,8 @@ def test_other_methods_refuse_bursts_by_name(method: str) -> None:
 
 
 def test_bursts_that_say_too_little_are_refused() -> None:
-    for given in ({"burst_time": 1.0}, {"burst_arrivals": 1.0}):
+    told: list[dict[str, Any]] = [{"burst_time": 1.0}, {"burst_arrivals": 1.0}]
+    for given in told:
         with pytest.raises(ModelError, match="arrivals in bursts need a burst_time and a quiet_time"):
             open_class(1.0, **given)
     never = queue(0.5, 3.0, 0.2, 1.0, 2.0)

@@ -269,9 +269,13 @@ class NetworkLayout:
                 arrivals[:, c] = (quiet * ends + burst * begins) / (begins + ends)
             elif isinstance(chain.members, OpenClass):
                 arrivals[:, c] = columns[f"{prefix}.arrivals"]
+            if isinstance(chain.members, OpenClass):
+                arrivals[:, c] *= chain.members.batch
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 population[:, c] = np.round(columns[f"{prefix}.population"].real)
+        members = [each.members for each in self.chains.values()]
+        batch = tuple(each.batch if isinstance(each, OpenClass) else 1 for each in members)
         return NetworkArrays(
             service=service,
             visits=visits,
@@ -289,6 +293,7 @@ class NetworkLayout:
             capacity=tuple(each.capacity for each in stations),
             blocking=tuple(each.blocking for each in stations),
             bursts=bursts if bursts.any() else None,
+            batch=batch if max(batch, default=1) > 1 else (),
         )
 
     def _bursts(self, columns: Columns, prefix: str) -> Array:

@@ -83,7 +83,7 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
     ----------
     compiled, network : at one point
     """
-    if compiled.model.chains or network.bursts is not None:
+    if compiled.model.chains or network.not_poisson:
         return {}
     found: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):

@@ -68,7 +68,7 @@ def _instead(arrays: NetworkPoints) -> str:
     """Say what else one can ask for."""
     if any(each != LOSS for each in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
-    if arrays.network.limited.any() or arrays.network.bursts is not None:
+    if arrays.network.limited.any() or arrays.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
@@ -94,6 +94,7 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         population=np.where(first, network.population[:, chain_of], 0),
         arrivals=np.where(first, network.arrivals[:, chain_of], 0),
         bursts=None if network.bursts is None else np.where(first[:, None], network.bursts[:, chain_of], 0),
+        batch=tuple(network.batch[c] for c in chain_of) if network.batch else (),
         closed=network.closed[chain_of],
         priority=arrays.ranks,
         classes=arrays.classes,

@@ -21,7 +21,7 @@ from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, Queuei
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Array, BurstyTimes, ServiceTime, service_time
+from slipstick.sim.plan.distributions import Array, BatchTimes, BurstyTimes, ServiceTime, service_time
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER
@@ -147,11 +147,12 @@ class FlatNetwork:
             builder.mark(_lost(name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
-            between: ServiceTime | BurstyTimes = ServiceTime("exponential", 1 / float(network.arrivals[0, c].real))
+            batch = chain.members.batch
+            between: ServiceTime | BurstyTimes = ServiceTime("exponential", batch / float(network.arrivals[0, c].real))
             if chain.members.bursty and network.bursts is not None:
                 quiet, burst, begins, ends = network.bursts[0, c].real.tolist()
                 between = BurstyTimes((quiet, burst), (begins, ends))
-            builder.open(name, between, at=start)
+            builder.open(name, BatchTimes(between, batch) if batch > 1 else between, at=start)
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
 

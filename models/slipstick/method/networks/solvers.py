@@ -105,10 +105,9 @@ def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     if arrays.network.limited.any() and solver != MARKOV_CHAIN:
         full = network.stations[int(np.flatnonzero(arrays.network.limited)[0])]
         raise ModelError(f"{full} has a capacity, which the method {solver} does not take; ask for markov-chain")
-    if network.bursts is not None and solver != MARKOV_CHAIN:
-        name = network.classes[int(np.flatnonzero(network.bursts.any(axis=(0, 2)))[0])]
+    if network.not_poisson and solver != MARKOV_CHAIN:
         raise ModelError(
-            f"{name} arrive in bursts, which the method {solver} does not take; ask for markov-chain or simulation"
+            f"{network.not_poisson}, which the method {solver} does not take; ask for markov-chain or simulation"
         )
     solution = _called(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
@@ -120,7 +119,7 @@ def preferred(arrays: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
     in_form = not any(network.without_product_form)
-    if not in_form or network.limited.any() or network.bursts is not None:
+    if not in_form or network.limited.any() or network.not_poisson:
         return MARKOV_CHAIN
     states = (network.population + 1).prod(axis=1, dtype=float).max()
     return EXACT if states <= MOST_STATES else LINEARIZER
@@ -134,6 +133,6 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     try:
         return chosen, _called(arrays, MARKOV_CHAIN, MOST_CHAINED)
     except (NoAnswerError, ModelError):
-        if arrays.network.limited.any() or arrays.network.bursts is not None:
+        if arrays.network.limited.any() or arrays.network.not_poisson:
             raise
         return LINEARIZER, _solved(arrays, LINEARIZER)

@@ -198,6 +198,8 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
+    if network.batch and network.limited.any():
+        raise ModelError(f"{network.not_poisson}, which a chain takes only without capacities; ask for simulation")
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
     else:
@@ -280,6 +282,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             if network.arrivals[0, r] != 0
         },
         bursts=bursts,
+        batch=network.batch or (1,) * kinds,
         restart=dict(enumerate(home)),
         capacity=(*network.capacity, None),
         blocking=(*network.blocking, LOSS),
@@ -337,7 +340,7 @@ def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) ->
     """Tell whether all customers of a station arrive there from outside."""
     opened = not point.network.closed[visitors].any()
     arriving = (point.network.arrivals[0, visitors].real > 0).all()
-    arriving &= point.network.bursts is None
+    arriving &= not point.network.not_poisson
     return bool(opened and arriving and not point.routing.onward[:, :, :, station].any())
 
 

@@ -150,7 +150,7 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller truncation will do.
     least = 0.5 * math.log(error) / math.log(load.max()) if alone and 0 < load.max(initial=0.0) < 1 else 0.0
-    return math.ceil(max(8 + body + 1.1 * tail, least))
+    return math.ceil(max(8 + body + 1.1 * tail, least)) + 4 * max(network.batch, default=0)
 
 
 def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:

@@ -38,6 +38,7 @@ class StateSpace:
     destinations : for each class and station, where a customer goes after service; the rest of 1 leaves the network
     arrivals : for each open class its rate [1/s] and where it enters
     bursts : for each open class that arrives in bursts, its rates; see `NetworkArrays.bursts`
+    batch : customers of each class that arrive together
     restart : for each closed class, where a lost customer begins its next cycle
     capacity : most customers present at each station, or None
     blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
@@ -52,6 +53,7 @@ class StateSpace:
     destinations: Mapping[tuple[int, int], Sequence[Destination]]
     arrivals: Mapping[int, tuple[complex, Sequence[Destination]]]
     bursts: Mapping[int, Array]
+    batch: Sequence[int]
     restart: Mapping[int, Sequence[Destination]]
     capacity: Sequence[int | None]
     blocking: Sequence[str]
@@ -148,17 +150,42 @@ class StateSpace:
             after = rows.copy()
             after[:, self._burst(kind)] = 1 - burst
             yield here, after, np.where(burst == 0, begins, ends), -1
-        if self.truncation is not None:
-            here = np.flatnonzero(self.open_customers(rows) < self.truncation)
+        present = None if self.truncation is None else self.open_customers(rows)
         for kind, (often, places) in self.arrivals.items():
-            rates: Array = np.full(len(here), often)
+            if present is not None and self.truncation is not None:
+                here = np.flatnonzero(present <= self.truncation - self.batch[kind])
+            rates: Array = np.full(len(here), often / self.batch[kind])
             if kind in self.bursts:
                 quiet, burst, *_ = self.bursts[kind]
                 rates = np.where(rows[here, self._burst(kind)] == 0, quiet, burst)
             some = here[rates != 0]
             rates = rates[rates != 0]
-            for _, to, probability in places:
+            if self.batch[kind] > 1 and len(some):
+                yield self._together(rows, some, rates, kind, places)
+            for _, to, probability in places if self.batch[kind] == 1 else ():
                 yield from self._sent(rows, some, rows[some], rates * probability, (kind, to), -1)
+
+    def _together(
+        self, rows: Rows, here: NDArray[np.int64], rates: Array, kind: int, places: Sequence[Destination]
+    ) -> Transitions:
+        """Let a batch come: each of its customers chooses a place by itself, and passes by with what is lacking of 1."""
+        states = rows[here]
+        passing = 1.0 - sum(probability for _, _, probability in places)
+        for _ in range(self.batch[kind]):
+            parts = [(here, states, rates * passing)] if abs(passing) > 1e-12 else []
+            for _, to, probability in places:
+                for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], kind):
+                    moved = self._replaced(states[some], to, after)
+                    parts.append((here[some], moved, rates[some] * chance * probability))
+            here, states, rates = (np.concatenate(each) for each in zip(*parts, strict=True))
+            if len(parts) > 1:
+                # The order in which customers of a batch come changes nothing: equal states are one.
+                keys = np.column_stack([here, states])
+                _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+                total = np.zeros(len(first), rates.dtype)
+                np.add.at(total, which.ravel(), rates)
+                here, states, rates = here[first], states[first], total
+        return here, states, rates, -1
 
     def _burst(self, kind: int) -> int:
         """Give the column that says whether a class arrives in a burst."""

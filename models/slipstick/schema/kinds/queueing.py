@@ -57,12 +57,15 @@ class MembersSpec(Spec):
     burst_arrivals: Arrivals | None = Field(None, description="rate of arrivals in a burst; 0 by default")
     burst_time: TimeOrFormula | None = Field(None, description="mean duration of a burst of arrivals, exponential")
     quiet_time: TimeOrFormula | None = Field(None, description="mean time between two bursts, exponential")
+    batch: Servers | None = Field(None, description="customers who come together at each arrival; 1 by default")
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
         bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
         given = [key for key, each in bursts.items() if each is not None]
+        if self.batch is not None and self.arrivals is None:
+            raise broken_rule("a batch belongs to an open class; give it arrivals", "batch")
         if given and self.arrivals is None:
             raise broken_rule("bursts belong to an open class; give it arrivals", given[0])
         if given and (self.burst_time is None or self.quiet_time is None):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
-from slipstick.sim.plan.distributions import BurstyTimes, ServiceTime
+from slipstick.sim.plan.distributions import ServiceTime, Times
 from slipstick.sim.plan.plan import (
     COUNTER,
     OPERANDS,
@@ -176,7 +176,7 @@ class Builder:
         """Give the number of an account label."""
         return self._labels.setdefault(name, len(self._labels))
 
-    def draw(self, stream: str, distribution: ServiceTime | BurstyTimes) -> int:
+    def draw(self, stream: str, distribution: Times) -> int:
         """Give the number of a random quantity; one stream name stands for one quantity."""
         number, known = self._draws.setdefault(stream, (len(self._draws), Draw(stream, distribution)))
         if known.distribution != distribution:
@@ -415,7 +415,7 @@ class Builder:
         """Add customers that repeat a cycle from an instruction; ends the cycle if that was not done."""
         self._add_group(CustomerGroup(name, "closed", (at,) * customers))
 
-    def open(self, name: str, between: ServiceTime | BurstyTimes, at: int) -> None:
+    def open(self, name: str, between: Times, at: int) -> None:
         """Add customers that arrive at random times, `between` apart."""
         if between.mean == 0:
             raise ModelError(f"the time between two arrivals of {name} must be above 0 s")

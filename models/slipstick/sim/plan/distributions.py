@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import ClassVar
 
 import numpy as np
@@ -156,6 +157,43 @@ class BurstyTimes:
             yield np.array(ready[:size])
             del ready[:size]
 
+
+@dataclass(frozen=True, slots=True)
+class BatchTimes:
+    """Times between customers who come in batches: one between two batches, and none within.
+
+    Parameters
+    ----------
+    between : times between batches
+    size : of each batch, from 1
+
+    >>> BatchTimes(ServiceTime("deterministic", 2.0, 0.0), 4).mean
+    0.5
+    """
+
+    between: ServiceTime | BurstyTimes
+    size: int
+    constant: ClassVar[bool] = False
+
+    @property
+    def mean(self) -> float:
+        """The mean [s]."""
+        return self.between.mean / self.size
+
+    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+        """Draw blocks of values [s]."""
+        drawn, ready = self.between.blocks(stream, repeat(_DRAWN)), np.zeros(0)
+        for size in sizes:
+            while len(ready) < size:
+                more = np.zeros((_DRAWN, self.size))
+                more[:, 0] = next(drawn)
+                ready = np.concatenate([ready, more.ravel()])
+            yield ready[:size].copy()
+            ready = ready[size:]
+
+
+Times = ServiceTime | BurstyTimes | BatchTimes
+"""Distributions of times that can be drawn."""
 
 _DRAWN = 512
 """Changes and arrivals of `BurstyTimes` that are drawn at a time."""

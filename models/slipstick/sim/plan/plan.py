@@ -14,7 +14,7 @@ from enum import IntEnum
 from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.sim.plan.distributions import Array, BurstyTimes, ServiceTime, Stream
+from slipstick.sim.plan.distributions import Array, Stream, Times
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 
 OPERANDS = 7
@@ -83,7 +83,7 @@ class Draw:
     """A random quantity and the name of its stream."""
 
     stream: str
-    distribution: ServiceTime | BurstyTimes
+    distribution: Times
 
     def blocks(self, seed: int, replication: int) -> Iterator[Array]:
         """Draw its values, block by block, see `BLOCKS`."""
