@@ -122,14 +122,15 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         low, high = low / 2, low
     while (above := excess(high)) > 0:
         high *= 2
-    # Regula falsi, which halves the value of an end that stays: the logarithm is nearly a straight line.
+    # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is nearly a straight line.
+    time, side = high, 0
     for _ in range(MOST_STEPS):
         time = (low * above - high * below) / (above - below)
         here = excess(time)
-        if abs(here) < 1e-10 or high - low < 1e-12 * high:
-            return time
+        if abs(here) < 1e-8 or high - low < 1e-12 * high:
+            break
         if here > 0:
-            low, below, above = time, here, above / 2
+            low, below, above, side = time, here, above / 2 if side > 0 else above, 1
         else:
-            high, above, below = time, here, below / 2
+            high, above, below, side = time, here, below / 2 if side < 0 else below, -1
     return time

@@ -105,7 +105,9 @@ def test_a_batch_waits_for_itself() -> None:
     with pytest.raises(NoAnswerError, match="web arrive in batches, which the method exact does not take"):
         solve(model, method="exact")
     small = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0}, capacity=9)})
-    with pytest.raises(NoAnswerError, match="a chain takes only without capacities; ask for simulation"):
+    with pytest.raises(
+        NoAnswerError, match="web arrive in batches, which a chain takes only without capacities; ask for simulation"
+    ):
         solve(small)
     with pytest.raises(ModelError, match="a batch of arrivals must be at least 1 customer, got 0"):
         open_class(0.15, batch=0)

@@ -154,6 +154,18 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 3, "  jobs: {arrivals: 1 /s, think_time: 1 s}"),
         ["3:38: classes.jobs.think_time: a think time belongs to a closed class; an open class has none"],
     ),
+    (
+        line(DESIGN, 3, "  jobs: {population: 2, burst_time: 1 s}"),
+        ["3:37: classes.jobs.burst_time: bursts belong to an open class; give it arrivals"],
+    ),
+    (
+        line(DESIGN, 3, "  jobs: {arrivals: 1 /s, quiet_time: 1 s}"),
+        ["3:38: classes.jobs.quiet_time: bursts need both a burst_time and a quiet_time"],
+    ),
+    (
+        line(DESIGN, 3, "  jobs: {population: 2, batch: 3}"),
+        ["3:32: classes.jobs.batch: a batch belongs to an open class; give it arrivals"],
+    ),
     (line(DESIGN, 3, "  jobs: {}"), ["3:9: classes.jobs: give the class a population or arrivals"]),
     (
         line(DESIGN, 7, "  pool: {rates: [1, 0], demand: {jobs: 1 ms}}"),

@@ -67,7 +67,7 @@ def _constants(network: NetworkArrays) -> dict[str, float]:
     }
 
 
-MOST_TRACED = 200
+MOST_TRACED = 100
 """Customers of a closed class up to which quantiles of its response time are found with every answer."""
 
 
