@@ -292,6 +292,8 @@ NETWORK = [
     bad(lambda: station(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),
     bad(lambda: station(service={"a": N}), "the service of a is a [s], but n is a [1]"),
     bad(lambda: closed_class(2.5), "a population must be a whole number, got 2.5"),
+    bad(lambda: open_class(1.0, burst_time=1.0), "arrivals in bursts need a burst_time and a quiet_time"),
+    bad(lambda: open_class(1.0, batch=0), "a batch of arrivals must be at least 1 customer, got 0"),
     bad(
         lambda: open_class("3 /s"),  # type: ignore[arg-type]
         "a rate of arrivals is a number in base units here; in a file, write it with its unit; got '3 /s'",
