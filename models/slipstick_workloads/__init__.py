@@ -1,4 +1,4 @@
-"""The programs of the papers as workloads: operations on shared memory, counted, and models built from the counts.
+"""The programs of the papers as models on a machine: page sharing and what is counted of it, unit grains, billiards, a tree.
 
 `slipstick` is the calculator; this package holds programs that it can solve. They are found by name through the entry
 points of the group ``slipstick.programs``, so that the calculator imports none of them.
