@@ -30,6 +30,10 @@ traces: {simulated: {case: base, cycles: 12}}
 rank: {of: [cycle.ask.time], changes: {half: {times: {cycle.ask.time: 0.5}}, less: {times: {cycle.work.delay: 0.5}}}}
 project: {trends: [trend.yaml], base_year: 2010, years: [2010, 2012], samples: 16, watch: ["time <= 12 ms"]}
 seek: {fast: {of: cycle.ask.time, from: 1 us, to: 3 ms, where: "efficiency >= 0.6", cases: [base, loose], points: 9}}
+choose:
+  vary: {population.processors: [1, 2, 4, 8]}
+  minimize: 0 - population.processors
+  where: efficiency >= 0.6
 sample: {of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}, samples: 16, indices: false}
 bottleneck: {along: {population.processors: [1, 8]}}
 scale: {processors: {population.processors: [1, 2, 8]}, size: {cycle.work.delay: 1}, threshold: 70%, ways: [time-bound], time: 20 ms}

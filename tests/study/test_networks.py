@@ -6,6 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slipstick import QueueingNetwork, load, run, solve
@@ -240,3 +241,17 @@ def test_json_has_bounds_without_a_value(capsys: pytest.CaptureFixture[str]) -> 
         assert value["value"] is None
         assert value["low"] < rate < value["high"]
         assert each["notes"]
+
+
+def test_quantiles_of_an_exact_method_are_columns_of_a_sweep(tmp_path: Path) -> None:
+    """M/M/1: the quantile of the response time is -ln(1 - q) / (mu - lambda)."""
+    (tmp_path / "one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\nstations: {one: {discipline: fcfs, service: {jobs: 0.5 s}}}\n"
+    )
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        f"study: 1\nbase: {{model: {tmp_path / 'one.yaml'}}}\nanswer: ['response_time_quantile[jobs,0.99]']\n"
+        "vary: {classes.jobs.arrivals: [0.5 /s, 1 /s, 1.5 /s]}\n"
+    )
+    (sweep,) = run(str(path)).sweeps
+    assert sweep["response_time_quantile[jobs,0.99]"] == pytest.approx(np.log(100) / (2 - np.array([0.5, 1.0, 1.5])))

@@ -93,7 +93,9 @@ def plain_number(text: str) -> tuple[float, Dimension]:
     return float(text), COUNT
 
 
-def read_expression(text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number) -> Expr:
+def read_expression(
+    text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number, *, answers: bool = False
+) -> Expr:
     """Read arithmetic on known names.
 
     Bytes and plain numbers may be written out; a time may not, because its share could not be told.
@@ -104,6 +106,7 @@ def read_expression(text: str, known: Mapping[str, Expr], quantity: Quantities =
     text : such as ``ceil(bytes / 4096 B) * per_page``
     known : what the names stand for
     quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain numbers
+    answers : names are those of answers, such as ``account[lock]``, and times may be written out
 
     >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
     >>> read_expression("max(bytes, 20) / (parts - 1)", known)
@@ -112,7 +115,7 @@ def read_expression(text: str, known: Mapping[str, Expr], quantity: Quantities =
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _FormulaReader(text, known, quantity, times=False)
+    reader = _FormulaReader(text, known, quantity, times=answers, answers=answers)
     part = reader.sum(0)
     reader.close(None)
     return part.expr

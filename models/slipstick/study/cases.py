@@ -67,7 +67,7 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place) -> Seque
     SpecError : the ends are of different dimensions, or there are too many values
     """
     if isinstance(spec, AxisSpec):
-        return _CaseReader(spec, node, path).values()
+        return _RangeReader(spec, node, path).values()
     assert isinstance(node, Listing)
     if not node.items:
         raise _problem(node.mark, path, "an axis needs at least one value")
@@ -100,7 +100,7 @@ def to_check(nodes: Sequence[Node]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _CaseReader:
+class _RangeReader:
     """Reads one range."""
 
     spec: AxisSpec

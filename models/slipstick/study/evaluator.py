@@ -136,6 +136,9 @@ class Evaluator:
         known = np.isfinite(found[self.form.quantity])
         if isinstance(self.built.model, Model) and "time" in found:
             found |= overhead(found, self.built.model.useful)
+        found |= in_whole_answers(
+            points, [name for name in wanted or () if name not in found and name in self.names], count
+        )
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
@@ -167,6 +170,15 @@ def why(form: CompiledModel, values: Mapping[str, Array], index: int) -> str:
     """Say why a point has no answer, in the words of the point solved alone."""
     alone = {path: each[index : index + 1] for path, each in values.items()}
     return form.points(alone).answer(0, shares=False).failed or "no answer"
+
+
+def in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
+    """Give the quantiles among some values, which of exact methods only whole answers have [points]."""
+    names = [name for name in names if name.startswith("response_time_quantile[")]
+    if not names or points.solution.detail is None:
+        return {}
+    whole = [points.answer(row, shares=False) for row in range(len(points))]
+    return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
 
 
 def unless_interrupted(answer: Answer) -> Answer:

@@ -19,7 +19,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.evaluator import Evaluator, evaluator, overhead, why, with_values
+from slipstick.study.evaluator import Evaluator, evaluator, in_whole_answers, overhead, why, with_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,14 +156,17 @@ def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[
     return [_read_axis(path, nodes, base, library) for path, nodes in asked.axes().items()]
 
 
-def checked_axis(asked: SweepDefinition, path: str, base: Inputs, library: Library) -> Axis:
-    """Check the values of one axis of a sweep in their place, and give them.
+def axis_of(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> Axis:
+    """Check the values of one axis in their place, and give them; numbers that shape a model, such as permits, are numbers.
 
     Raises
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
-    return _read_axis(path, asked.axes()[path], base, library).result()
+    found = _read_axis(path, nodes, base, library)
+    if found.numbers is None and not (path in REFERENCES or is_solver_option(path)):
+        found = replace(found, numbers=numbers_of(nodes), unit="1")
+    return found.result()
 
 
 def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _ReadAxis:
@@ -388,6 +391,8 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
         return _Found(rows, {form.quantity: columns[form.quantity]}, form, how)
     if OVERHEAD in answer and isinstance(built.model, Model):
         columns |= overhead(columns, built.model.useful)
+    known = built.shape.names(built.options.method)
+    columns |= in_whole_answers(points, [key for key in answer if key not in columns and key in known], len(rows))
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     answers: list[Answer] = []
     for number, row in enumerate(rows if whole else ()):

@@ -312,6 +312,31 @@ def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest
     assert "is undecided from 10 on" in Path("here/report.md").read_text()
 
 
+def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
+    limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
+    question = f"of: stations.web.servers, from: 1, to: 60, points: 9, where: '{QUANTILE} <= {limit!r} s'"
+    for base in ("{model: web.yaml}", "{model: web.yaml, method: simulation, simulation.cycles: 4000}"):
+        made = seek(question, base=base)
+        (crossing,) = made.crossings
+        # From 1 to 8 servers the station is saturated.
+        assert (crossing.before, crossing.value, made.answered) == (9, 10, (9, 60))
+        assert made.places < 16
+        assert "holds from stations.web.servers = 10 on, not yet at 9" in search_text(made)
+        assert "without an answer below 9" in search_text(made)
+
+
+def test_permits_and_processors_are_whole_numbers(folder: Path) -> None:
+    given = {"model": "layered-service", "method": "mean-value"}
+    base = "{model: layered-service, method: mean-value}"
+    made = seek("of: resources.threads.permits, from: 1, to: 40, where: time <= 1.5 s", base=base)
+    (crossing,) = made.crossings
+    threads = crossing.value
+    times = [alone("time", **given, resources__threads__permits=f"{each:g}") for each in (threads - 1, threads)]
+    assert times[0] > 1.5 >= times[1]
+    (crossing,) = seek("of: population.processors, from: 1, to: 64, where: time <= 1.5 s", base=base).crossings
+    assert crossing.before == crossing.value - 1
+
+
 @given(
     st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=2, max_size=30), st.booleans()
 )

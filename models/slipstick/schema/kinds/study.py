@@ -207,6 +207,24 @@ class SeekSpec(QuestionSpec):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
 
 
+class ChooseQuestionSpec(QuestionSpec):
+    """The values of several quantities, such as servers, that meet conditions at the least of an objective."""
+
+    vary: dict[Path, AxisValues] = Field(
+        description="values by path, each a list or a range; * is any one key, as in stations.*.servers", min_length=1
+    )
+    minimize: Note = Field(description="a value or formula of values and of what is varied; cost, if costs are given")
+    where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
+    cost: dict[Path, float] = Field(
+        default_factory=dict, description="what one of each costs, by path; * is any one key; cost is their sum"
+    )
+    monotone: bool = Field(
+        False, description="more of any of them never breaks a condition that holds, so that fewer points are solved"
+    )
+    runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
+    cases: list[Name] = Field(["base"], description="the cases to choose for", min_length=1)
+
+
 class SampleSpec(QuestionSpec):
     """What uncertain quantities make of the answers."""
 
@@ -725,6 +743,7 @@ QUESTIONS: dict[str, Any] = {
     "rank": (RankSpec | None, Field(None, description="what would help most")),
     "project": (ProjectSpec | None, Field(None, description="years ahead, along trends")),
     "seek": (dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")),
+    "choose": (ChooseQuestionSpec | None, Field(None, description="values that meet conditions at least cost")),
     "sample": (SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")),
     "bottleneck": (BottleneckSpec | None, Field(None, description="the resource that limits the throughput")),
     "scale": (ScaleSpec | None, Field(None, description="the size that more processors need")),

@@ -82,17 +82,7 @@ class FitsResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ReadFit:
-    """One fit, read and checked.
-
-    Parameters
-    ----------
-    spec, name : of the fit
-    timings, source : what is fitted, and where it comes from
-    families : what is fitted to it; the base with free parameters first
-    truth : times that are known, by processors [s]
-    base : the base, where some of it is free
-    drawn : a picture shows it, so that it needs curves
-    """
+    """One fit, read and checked: what is fitted, times that are known, by processors [s], and the base, where it is free."""
 
     spec: FitSpec
     name: str

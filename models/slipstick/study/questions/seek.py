@@ -15,15 +15,15 @@ from slipstick.method.sign_changes import Change, decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.inputs import REFERENCES, Inputs, described, is_solver_option, resolve
-from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
-from slipstick.schema.text import Entry, Scalar, Table, at, canonical, split
+from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
+from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
+from slipstick.schema.text import Scalar, canonical
 from slipstick.schema.values import entries
-from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
+from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
 from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case, year
-from slipstick.study.sweep import checked_axis
+from slipstick.study.sweep import axis_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class ConditionSearch:
     margin : how near it comes there, relative to the sides [1]
     beyond : rates used outside their periods, in words
     undecided : first and last place of each further stretch where an estimate does not tell whether it holds
+    answered : of whole numbers, the first and the last with an answer
     longer : so many times as long as the first was the longest run that was to decide
     looked : the places that were looked at first, and how each was computed
     """
@@ -65,6 +66,7 @@ class ConditionSearch:
     margin: float | None = None
     beyond: tuple[str, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
+    answered: tuple[float, float] | None = None
     longer: float = 1.0
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
 
@@ -143,7 +145,8 @@ def _at(value: float | None, unit: str, ends: Ends) -> str:
 class _CaseSearch:
     """What is sought for one case: places to look at, rising, what to set at any places, by path, and a condition on the answers.
 
-    What shapes the model is `built` anew at each place.
+    What shapes the model is `built` anew at each place. Of whole numbers, `places` are all there are, of which a few are
+    looked at first.
     """
 
     name: str
@@ -156,17 +159,30 @@ class _CaseSearch:
     unit: str
     beyond: tuple[str, ...] = ()
     built: Callable[[float], Evaluator] | None = None
+    whole: bool = False
 
     @property
     def single(self) -> bool:
         """Say whether there is nothing between the places."""
-        return self.spec.step is not None
+        return self.spec.step is not None or self.whole
+
+    def first_look(self) -> Array:
+        """Choose the places to look at first, both ends among them: fewer where each is simulated."""
+        places, spec = np.array(self.places), self.spec
+        estimated = self.case.form.estimated
+        if self.whole:
+            ends, count = (places[0], places[-1]), spec.points or (FEW_PLACES if estimated else MANY_PLACES)
+            spread = np.geomspace(*ends, count) if spec.spacing == "geometric" else np.linspace(*ends, count)
+            return np.unique(np.round(spread))
+        if estimated and spec.points is None and not self.single:
+            return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
+        return places
 
     def solved(self, places: Array, longer: float = 1.0, jobs: int = 1) -> tuple[dict[str, Array], Provenance]:
         """Answer at places, by runs so many times as long as the case's own if it is simulated."""
         if self.built is None:
-            return self.case.longer(longer).solved(self.values(places), jobs=jobs)
-        found = [self.built(float(place)).longer(longer).solved({}) for place in places]
+            return self.case.longer(longer).solved(self.values(places), self.condition.wanted, jobs=jobs)
+        found = [self.built(float(place)).longer(longer).solved({}, self.condition.wanted) for place in places]
         names = dict.fromkeys(name for columns, _ in found for name in columns)
         every = {name: np.concatenate([each.get(name, np.full(1, np.nan)) for each, _ in found]) for name in names}
         return every, Provenance.joined(len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found)))
@@ -208,29 +224,25 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
     written, settings = study.written(place), study.cases[case]
-    range_of = _axis(spec)
+    range_of, only_whole = _axis(spec), False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve(settings, study.library)
-        there = at(inputs.tree, split(spec.of))
-        whole = isinstance(there, Scalar) and isinstance(there.value, int) and spec.of not in described(inputs)
-        if whole and spec.step is None:
-            why = f"{spec.of} is a whole number that {case} is built from; vary it in a sweep, which answers for each"
-            raise study.refusal((*place, "of"), why)
         _check_ends(spec.of, place, inputs, study)
-    axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
-    node = Table({"axes": Entry(written.mark, axes)}, written.mark)
-    sweep = _RangeOfSearch(name, SweepSpec(axes={spec.of: range_of}, cases=[case]), node, place)
-    axis = checked_axis(sweep, spec.of, resolve(settings, study.library), study.library)
+        only_whole = spec.step is None and _is_whole(spec, place, inputs, study)
+        if only_whole:
+            range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
+    nodes = axis_nodes(range_of, written, place)
+    axis = axis_of(spec.of, nodes, resolve(settings, study.library), study.library)
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
-    values, nodes = list(map(float, axis.values)), axis_nodes(range_of, written, place)
+    values = list(map(float, axis.values))
     if values[0] > values[-1] and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]:
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
     places = _rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(built.inputs.tree, spec.of)
     shapes = path not in built.free
-    if shapes and spec.step is None:
+    if shapes and spec.step is None and not only_whole:
         near = did_you_mean(spec.of, sorted(built.free))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
         raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
@@ -240,9 +252,22 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     def built_at(x: float) -> Evaluator:
         return evaluator(case, {**settings, spec.of: at_place[x]}, study.library)
 
+    anew = built_at if shapes else None
     return _CaseSearch(
-        name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit, built=built_at if shapes else None
+        name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit, built=anew, whole=only_whole
     )
+
+
+def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
+    """Say whether only whole numbers may stand at the path: a half more than the first value is refused."""
+    first = study.written((*place, "from"))
+    if not isinstance(first, Scalar) or not isinstance(first.value, int):
+        return False
+    try:
+        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark), study.library).checked()
+    except SpecError:
+        return True
+    return False
 
 
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
@@ -269,16 +294,6 @@ def _dimension(inputs: Inputs, path: str) -> str:
     return str(next(found, ""))
 
 
-class _RangeOfSearch(SweepDefinition):
-    """A range that stands plainly in a question, where a sweep has axes."""
-
-    __slots__ = ()
-
-    def place(self, *inside: str | int) -> Place:
-        """Give the path in the study: the ends stand in the question itself."""
-        return (*self.path, *inside[2:])
-
-
 def _axis(spec: SeekSpec) -> AxisSpec:
     count = spec.points or MANY_PLACES
     dense = {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
@@ -303,20 +318,21 @@ EFFORT = 16.0
 
 def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
-    condition, case, places = asked.condition, asked.case, np.array(asked.places)
-    if case.form.estimated and asked.spec.points is None and not asked.single:
-        places = places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
+    condition, case, places = asked.condition, asked.case, asked.first_look()
     found, how = asked.solved(places, jobs=jobs)
     looked, longest = (places.tolist(), how), 1.0
-    if case.form.estimated:
-        estimates = _Estimates(asked, places, found)
-        estimates.decide()
-        estimates.close_in()
-        places, longest, found = estimates.places, float(estimates.longer.max()), estimates.found
+    if case.form.estimated or asked.whole:
+        closer = _Closer(asked, places, found)
+        closer.decide()
+        closer.close_in()
+        if asked.whole:
+            closer.decide()
+        places, longest, found = closer.places, float(closer.longer.max()), closer.found
     margins, holds = condition.look(found)
     seen, undecided = condition.changes(found, places, None if asked.single else asked.columns)
     known = np.isfinite(margins[0])
     nearest = int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
+    ends = np.flatnonzero(known)[[0, -1]].tolist() if asked.whole and known.any() else [0, len(places) - 1]
     return ConditionSearch(
         name=asked.name,
         case=case.case,
@@ -330,18 +346,19 @@ def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
         holds_last=bool(holds[-1]) if known[-1] else None,
         places=len(places),
         crossings=tuple(seen),
-        sides=tuple(_sides(condition, found, [0, len(places) - 1, nearest or 0])),
+        sides=tuple(_sides(condition, found, [*ends, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
         beyond=asked.beyond,
         undecided=tuple(undecided),
+        answered=(float(places[ends[0]]), float(places[ends[1]])) if asked.whole else None,
         longer=longest,
         looked=looked,
     )
 
 
-class _Estimates:
-    """A condition on simulated answers at places: longer runs and further places, as far as the effort allows.
+class _Closer:
+    """A condition on simulated answers, or on whole numbers: longer runs and further places, as far as the effort allows.
 
     The streams of random numbers are the same at all places, so places differ by what is varied. A run that is made longer
     until it decides errs somewhat more often than the level of its interval says; few lengths are tried.
@@ -373,18 +390,22 @@ class _Estimates:
         return np.where(undecided, self.longer * factor, np.inf)
 
     def close_in(self) -> None:
-        """Halve the distance of neighbours between which an end of the interval crosses, to the precision of the runs."""
-        precision = self.asked.case.built.options.simulation.precision
-        while not self.asked.single:
+        """Halve the distance of neighbours between which an end of the interval crosses, to the precision of the runs or to 1."""
+        whole = self.asked.whole
+        precision = 0.0 if whole else self.asked.case.built.options.simulation.precision
+        while whole or not self.asked.single:
             margins, _ = self.asked.condition.look(self.found)
             known = np.isfinite(margins[0])
             crossed = np.any(np.diff(np.sign(margins[1:]), axis=1) != 0, axis=0) & known[1:] & known[:-1]
-            gaps = np.where(crossed, np.diff(self.places) / np.maximum(np.abs(self.places[1:]), 1e-300), 0.0)
+            crossed |= whole & (known[1:] != known[:-1])
+            apart = np.diff(self.places)
+            gaps = np.where(crossed, apart - 1 if whole else apart / np.maximum(np.abs(self.places[1:]), 1e-300), 0.0)
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())
             if gaps[index] <= precision or longer > self.effort:
                 return
-            self._run(index + 1, float(self.places[index : index + 2].mean()), longer, new=True)
+            middle = float(self.places[index : index + 2].mean())
+            self._run(index + 1, middle // 1 if whole else middle, longer, new=True)
 
     def _run(self, index: int, place: float, longer: float, *, new: bool) -> None:
         """Simulate at a place, and put the answers in their row."""
@@ -501,5 +522,10 @@ def _value(found: ConditionSearch, value: float | None) -> str:
 
 
 def _gaps(found: ConditionSearch) -> str:
+    if found.answered is not None:
+        first, last = found.answered
+        below = f" below {_value(found, first)}" if first > found.first else ""
+        above = f" above {_value(found, last)}" if last < found.last else ""
+        return f", without an answer{below}{' and' if below and above else ''}{above}" if below or above else ""
     missing = [name for name, holds in (("first", found.holds_first), ("last", found.holds_last)) if holds is None]
     return f", without an answer at the {' and the '.join(missing)}" if missing and found.nearest is not None else ""

@@ -21,7 +21,7 @@ from slipstick.schema.kinds.technology import TrendSpec, trend_of
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.schema.validate import validate
-from slipstick.schema.values import read_condition
+from slipstick.schema.values import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 
@@ -187,6 +187,7 @@ class Condition:
     columns : the column that each name of an expression stands for
     others : the values of other cases that such names stand for, each solved when it is first asked for
     case : whose answers the columns are
+    given : columns that are what was set, not answers
     """
 
     text: str
@@ -194,6 +195,13 @@ class Condition:
     columns: Mapping[str, str]
     others: Mapping[str, tuple[Evaluator, str]]
     case: Evaluator
+    given: Collection[str] = ()
+
+    @property
+    def wanted(self) -> set[str]:
+        """Name the columns that it needs, and the first quantity."""
+        names = set(self.columns.values())
+        return {self.case.form.quantity, *names, *(f"{end}[{name}]" for name in names for end in ("low", "high"))}
 
     def sides(self, found: Mapping[str, Array]) -> list[ConditionSides]:
         """Give what each part compares.
@@ -233,7 +241,7 @@ class Condition:
         """Give both ends of every name that stands for an estimate; NaN where a point has no interval."""
         unknown = np.full(count, np.nan)
         for name, case, column, values in self._named(names, found):
-            if case.form.estimated and split_name(column)[0] not in _CERTAIN:
+            if case.form.estimated and column not in self.given and split_name(column)[0] not in _CERTAIN:
                 ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
                 low, high = (np.broadcast_to(each, (count,)) for each in ends)
                 yield name, (low, high)
@@ -284,30 +292,40 @@ class _ConditionNames(Mapping[str, Parameter]):
     Parameters
     ----------
     cases : by what the names of their values begin with
+    given : further names, with their units
     """
 
-    def __init__(self, cases: Mapping[str, Evaluator]) -> None:
-        self._cases = cases
+    def __init__(self, cases: Mapping[str, Evaluator], given: Mapping[str, str]) -> None:
+        self._cases, self._given = cases, given
         self.made: dict[str, tuple[Parameter, str, str]] = {}
 
     def __getitem__(self, name: str) -> Parameter:
         if name not in self.made:
             prefix = next((each for each in self._cases if each and name.startswith(each)), "")
             column = name.removeprefix(prefix)
-            dimension = Dimension.of(self._cases[prefix].names[column] or "1")
+            unit = self._given[name] if name in self._given else self._cases[prefix].names[column]
+            dimension = Dimension.of(unit or "1")
             symbol = _symbol(name, {parameter.name for parameter, _, _ in self.made.values()})
             self.made[name] = Parameter(symbol, dimension), prefix, column
         return self.made[name][0]
 
     def __iter__(self) -> Iterator[str]:
-        return (f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names)
+        yield from self._given
+        yield from (f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names)
 
     def __len__(self) -> int:
-        return sum(len(case.names) for case in self._cases.values())
+        return len(self._given) + sum(len(case.names) for case in self._cases.values())
 
 
 def condition_of(
-    text: str, place: Place, case: Evaluator, study: StudyContext, own: Evaluator | None = None
+    text: str,
+    place: Place,
+    case: Evaluator,
+    study: StudyContext,
+    own: Evaluator | None = None,
+    given: Mapping[str, str] | None = None,
+    *,
+    formula: bool = False,
 ) -> Condition:
     """Read a condition on the answers of a case; a bare name is that of a column. Nothing is solved.
 
@@ -318,6 +336,8 @@ def condition_of(
     case : whose answers the bare names are
     study : the study; names that begin with ``base`` are those of its base
     own : names that begin with ``own`` are those of this; by default the case as the study gives it
+    given : further names of columns, with their units: what is set at the points
+    formula : the text is the left side alone, such as ``2 * time``, and the condition that it is at least 0
 
     Raises
     ------
@@ -326,9 +346,13 @@ def condition_of(
     base = {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)} if BASE in study.cases else {}
     own = evaluator(case.case, study.cases[case.case], study.library) if own is None else own
     cases = {"": case, "own.": own, **base}
-    known = _ConditionNames(cases)
+    known = _ConditionNames(cases, given or {})
     try:
-        parts = read_condition(text, known, answers=True)
+        if formula:
+            left = read_expression(text, known, answers=True)
+            parts: tuple[Comparison, ...] = (Comparison(left, ">=", 0 * left),)
+        else:
+            parts = read_condition(text, known, answers=True)
     except FormulaError as error:
         raise study.refusal(place, str(error)) from None
     for part in parts:
@@ -338,7 +362,7 @@ def condition_of(
     named = known.made.values()
     columns = {each.name: column for each, prefix, column in named if not prefix}
     others = {each.name: (cases[prefix], column) for each, prefix, column in named if prefix}
-    return Condition(text, parts, columns, others, case)
+    return Condition(text, parts, columns, others, case, tuple(given or {}))
 
 
 def _symbol(name: str, used: Collection[str]) -> str:

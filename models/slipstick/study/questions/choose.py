@@ -1,0 +1,434 @@
+"""Choices: the values of several quantities, such as servers, that meet conditions at the least of an objective.
+
+An objective of what is varied alone, such as a cost, is known without solving anything. Points are then solved by rising
+objective, and the first one that meets all conditions is the best, for all that would be better were solved and failed. Conditions
+on what is varied alone leave points out before anything is solved. Where more of each quantity never breaks a condition that
+holds, points with no more of anything than one that failed are left out as well (`monotone`; it is taken as stated).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import did_you_mean
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.method.sign_changes import decided
+from slipstick.report.formatting import counted, escape, percent, quantity
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Provenance
+from slipstick.schema.inputs import Settings, resolve
+from slipstick.schema.kinds.study import ChooseQuestionSpec
+from slipstick.schema.text import Node, Table
+from slipstick.study.cases import Place, StudyContext, axis_nodes
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import Question
+from slipstick.study.questions.trends import Condition, ConditionSides, condition_of
+from slipstick.study.sweep import axis_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.intp]
+
+MOST_POINTS = 1_000_000
+"""So many points there may be; only some of them are solved."""
+
+TOGETHER = 32
+"""So many points are solved at a time where they are not simulated."""
+
+LONGEST = 64.0
+"""So many times as long as the first is the longest run that is to decide a condition."""
+
+OBJECTIVE, COST = "objective", "cost"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPoints:
+    """What was chosen for one case.
+
+    Parameters
+    ----------
+    case : the case
+    units : base unit of each quantity that is varied, by path
+    objective, conditions : as written
+    points : how many there are, and how many of them the conditions on what is varied leave
+    solved : how many were solved
+    ordered : they were solved by rising objective, so that what is better than the best was solved
+    monotone : points with no more of anything than one that failed were left out
+    found : the best point, then the runners-up, each with ``objective``, and for each condition ``value[1]`` and ``slack[1]``:
+        what it is about, and how far that is from the limit, above 0 where it holds
+    undecided : points that may be better, of which estimates do not tell whether they meet the conditions
+    nearest : where no point meets the conditions, the one that is nearest to it
+    worst : the condition that is farthest from being met there
+    """
+
+    case: str
+    units: Mapping[str, str]
+    objective: str
+    conditions: tuple[str, ...]
+    points: tuple[int, int]
+    solved: int
+    ordered: bool
+    monotone: bool
+    found: tuple[Answer, ...] = ()
+    undecided: tuple[Answer, ...] = ()
+    nearest: Answer | None = None
+    worst: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseResult(QuestionResult):
+    """What was chosen, case by case."""
+
+    title: ClassVar[str] = "Choices"
+    reading: ClassVar[str] = (
+        "Slack is how far the value of a condition is from its limit: above 0 the condition holds. A point is undecided where the "
+        "limit lies in the interval of a simulated value also after the longest run."
+    )
+    choices: tuple[ChosenPoints, ...]
+
+    def sentences(self) -> list[str]:
+        """Say what was chosen, what each condition has to spare there, and how that is known."""
+        return [f"{each.case}: {line}" for each in self.choices for line in _sentences(each)]
+
+    def doubt(self) -> str:
+        """Say which better points are undecided."""
+        return next((_undecided(each) for each in self.choices if each.undecided), "")
+
+    def parts(self) -> Iterator[ResultTable]:
+        """Give the best point and the runners-up, case by case; or the one that is nearest to meeting the conditions."""
+        yield from map(_table, self.choices)
+
+
+@dataclass(frozen=True)
+class _Choosing:
+    """What is to be chosen for one case: values by path, rising, with their nodes, and what is asked of them."""
+
+    case: Evaluator
+    settings: Settings
+    study: StudyContext
+    spec: ChooseQuestionSpec
+    values: Mapping[str, Sequence[float]]
+    nodes: Mapping[str, Sequence[Node]]
+    units: Mapping[str, str]
+    prices: Mapping[str, float]
+    objective: Condition
+    condition: Condition
+
+    def given(self, rows: Rows) -> dict[str, Array]:
+        """Give what is varied at points, and the sum of costs [points]."""
+        found = {path: np.array(values)[rows[:, at]] for at, (path, values) in enumerate(self.values.items())}
+        return {**found, COST: sum((price * found[path] for path, price in self.prices.items()), np.zeros(len(rows)))}
+
+    def known(self, parts: Condition) -> list[bool]:
+        """Say of each part of a condition whether it is about what is varied alone."""
+        names = (Tape([each.left, each.right]).parameters for each in parts.parts)
+        return [all(parts.columns.get(name) in self.condition.given for name in each) for each in names]
+
+    def aims(self, rows: Rows) -> Array:
+        """Give the objective at points, where it is known without solving them."""
+        return np.broadcast_to(self.objective.sides(self.given(rows))[0].left[0], (len(rows),))
+
+    def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
+        """Answer at points; those that differ in numbers only are solved together."""
+        given = self.given(rows)
+        shaping = [at for at, path in enumerate(self.values) if path not in self.case.free]
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for number, row in enumerate(rows[:, shaping].tolist()):
+            groups.setdefault(tuple(row), []).append(number)
+        found, pieces = dict(given), []
+        for chosen, members in groups.items():
+            paths = [list(self.values)[at] for at in shaping]
+            nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
+            mine, case = np.array(members), evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
+            free = {path: given[path][mine] for path in self.values if path not in paths}
+            columns, how = case.longer(longer).solved(free, self.condition.wanted | self.objective.wanted)
+            for name, column in columns.items():
+                found.setdefault(name, np.full(len(rows), np.nan))[mine] = column
+            pieces.append((mine, how))
+        return found, Provenance.joined(len(rows), pieces)
+
+
+def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:
+    """Read what a study chooses among; nothing is solved, and no model is built but the first.
+
+    Raises
+    ------
+    SpecError : a path leads nowhere, a value is not allowed, there are too many points, or a condition is none
+    """
+    cases = [_read_case(case, asked, study) for case in asked.cases]
+    return Question(lambda answers: ChooseResult(tuple(map(_chosen, cases))))
+
+
+def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
+    settings = study.cases[name]
+    inputs = resolve(settings, study.library)
+    known = list(dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *_leaves(inputs.tree)]))
+    values: dict[str, Sequence[float]] = {}
+    nodes: dict[str, Sequence[Node]] = {}
+    units: dict[str, str] = {}
+    for written, each in spec.vary.items():
+        place: Place = ("choose", "vary", written)
+        listed = axis_nodes(each, study.written(place), place)
+        for path in _paths(written, known, place, name, study):
+            axis = axis_of(path, listed, inputs, study.library)
+            if axis.named:
+                raise study.refusal(place, f"{path} is no number; what is chosen among is numbers, such as servers")
+            pairs = sorted(zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0])
+            values[axis.path], nodes[axis.path] = zip(*pairs, strict=True)
+            units[axis.path] = axis.unit
+    if (count := math.prod(map(len, values.values()))) > MOST_POINTS:
+        raise study.refusal(("choose", "vary"), f"{count:,} points; at most {MOST_POINTS:,} can be chosen among")
+    prices: dict[str, float] = {}
+    for written, price in spec.cost.items():
+        for path in _paths(written, list(values), ("choose", "cost", written), name, study):
+            prices.setdefault(path, price)
+    settings = {**settings, **{path: each[0] for path, each in nodes.items()}}
+    case = evaluator(name, settings, study.library)
+    given = {**units, **({COST: "1"} if prices else {})}
+    condition = condition_of(spec.where, ("choose", "where"), case, study, given=given)
+    objective = condition_of(spec.minimize, ("choose", "minimize"), case, study, given=given, formula=True)
+    return _Choosing(case, settings, study, spec, values, nodes, units, prices, objective, condition)
+
+
+def _leaves(node: Node, path: str = "") -> Iterator[str]:
+    """List the paths of everything that is written in tables."""
+    if not isinstance(node, Table):
+        yield path
+        return
+    for key, entry in node.entries.items():
+        yield from _leaves(entry.node, f"{path}.{key}" if path else key)
+
+
+def _paths(written: str, known: Sequence[str], place: Place, case: str, study: StudyContext) -> list[str]:
+    """List the quantities that a path with * for any one key stands for; one without may also be new."""
+    if "*" not in written and place[1] == "vary":
+        return [written]
+    pattern = re.compile(re.escape(written).replace(r"\*", r"[^.]+"))
+    if not (found := [path for path in known if pattern.fullmatch(path)]):
+        why = f"{case} has no quantity {written!r} to choose{did_you_mean(written, known)}"
+        raise study.refusal(place, why, key=True)
+    return found
+
+
+@dataclass
+class _Enumeration:
+    """Points that were solved, as answers, and how near each is to meeting all conditions."""
+
+    asked: _Choosing
+    found: list[tuple[float, Answer]] = field(default_factory=list)
+    undecided: list[tuple[float, Answer]] = field(default_factory=list)
+    failed: list[tuple[float, int, Answer]] = field(default_factory=list)
+    broken: list[Rows] = field(default_factory=list)
+    solved: int = 0
+
+    def solve(self, rows: Rows) -> None:
+        """Solve points, each by longer runs until it is decided, and sort them into those that hold and those that fail."""
+        asked, longer, open_ = self.asked, 1.0, rows
+        self.solved += len(rows)
+        while len(open_):
+            found, how = asked.solved(open_, longer)
+            sides = asked.condition.sides(found)
+            (objective,) = asked.objective.sides(found)
+            margins = np.array([each.margin for each in sides])
+            states = np.array([decided(each.margin, each.holds) for each in sides])
+            # One condition that surely fails is enough; all have to hold for sure.
+            state = np.where((states < 0).any(axis=0), -1, np.where((states > 0).all(axis=0), 1, 0))
+            known: NDArray[np.bool_] = np.isfinite(np.array([*margins[:, 0], objective.left[0]])).all(axis=0)
+            again = (state == 0) & known & asked.case.form.estimated & (longer < LONGEST)
+            for at in np.flatnonzero(~again).tolist():
+                value = float(objective.left[0, at])
+                answer = self._answer(open_[at], sides, objective, at, how)
+                if known[at] and state[at] > 0:
+                    self.found.append((value, answer))
+                elif known[at] and state[at] == 0:
+                    self.undecided.append((value, answer))
+                else:
+                    worst = int(np.argmin(margins[:, 0, at])) if known[at] else 0
+                    self.failed.append((float(margins[worst, 0, at]) if known[at] else -math.inf, worst, answer))
+                    self.broken.append(open_[at])
+            open_, longer = open_[again], 4.0 * longer
+
+    def bound(self, top: Rows) -> list[Rows]:
+        """Find, by halving, how much of each quantity is needed with the most of all others; give what was solved for it."""
+        solved = [top]
+        self.solve(top[None])
+        for at in range(len(top) if not self.broken else 0):
+            low, high = -1, int(top[at])
+            while high - low > 1:
+                middle, before = (low + high) // 2, len(self.broken)
+                solved.append(np.where(np.arange(len(top)) == at, middle, top))
+                self.solve(solved[-1][None])
+                low, high = (low, middle) if len(self.broken) == before else (middle, high)
+        return solved
+
+    def _answer(
+        self, row: Rows, sides: Sequence[ConditionSides], objective: ConditionSides, at: int, how: Provenance
+    ) -> Answer:
+        asked = self.asked
+        values = {OBJECTIVE: _value(objective.left[:, at], str(asked.objective.parts[0].left.dimension))}
+        for number, (each, part) in enumerate(zip(sides, asked.condition.parts, strict=True), start=1):
+            unit, below = str(part.left.dimension), part.relation.startswith("<")
+            less, more = (each.left, each.right) if below else (each.right, each.left)
+            values[f"value[{number}]"] = _value(each.left[:, at], unit)
+            slack = (more[0, at] - less[0, at], more[1, at] - less[2, at], more[2, at] - less[1, at])
+            values[f"slack[{number}]"] = _value(np.array(slack), unit)
+        point = {path: float(values_[row[place]]) for place, (path, values_) in enumerate(asked.values.items())}
+        bound = how.outside.get(at, "")
+        return Answer("choose", how.methods[at], values, exact=bool(how.exact[at]), bound=bound, point=point)
+
+
+def _value(numbers: Array, unit: str) -> Value:
+    value, low, high = map(float, numbers)
+    return Value(value if math.isfinite(value) else None, unit, *((None, None) if low == high else (low, high)))
+
+
+def _chosen(asked: _Choosing) -> ChosenPoints:
+    """Solve points by rising objective, until the best is known, and as many runners-up as are asked for."""
+    sizes = [len(each) for each in asked.values.values()]
+    rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
+    given, total = asked.given(rows), len(rows)
+    # What is about the varied values alone needs no solving.
+    for part, known in zip(asked.condition.parts, asked.known(asked.condition), strict=True):
+        if known:
+            names = Tape([part.left, part.right]).parameters
+            held = part.holds({name: given[asked.condition.columns[name]] for name in names})
+            given, rows = {name: each[held] for name, each in given.items()}, rows[held]
+    left = len(rows)
+    (ordered,) = asked.known(asked.objective)
+    if ordered and left:
+        rows = rows[np.argsort(asked.aims(rows), kind="stable")]
+    made = _Enumeration(asked)
+    top = np.array(sizes) - 1
+    if asked.spec.monotone and (rows == top).all(axis=1).any():
+        solved = {tuple(each.tolist()) for each in made.bound(top)}
+        rows = rows[[tuple(each) not in solved for each in rows.tolist()]]
+    together, wanted = 1 if asked.case.form.estimated else TOGETHER, 1 + asked.spec.runners_up
+    while True:
+        for each in made.broken if asked.spec.monotone else ():
+            rows = rows[(rows > each).any(axis=1)]
+        made.broken.clear()
+        found = sorted(value for value, _ in made.found)
+        # What is left has no lesser objective, so it cannot be among the best and the runners-up.
+        if not len(rows) or (ordered and len(found) >= wanted and found[wanted - 1] <= asked.aims(rows[:1])[0]):
+            return _choice(asked, made, (total, left), ordered)
+        made.solve(rows[:together])
+        rows = rows[together:]
+
+
+def _choice(asked: _Choosing, made: _Enumeration, points: tuple[int, int], ordered: bool) -> ChosenPoints:
+    found = sorted(made.found, key=lambda each: each[0])[: 1 + asked.spec.runners_up]
+    best = found[0][0] if found else math.inf
+    failed = max((each for each in made.failed if each[0] > -math.inf), key=lambda each: each[0], default=None)
+    return ChosenPoints(
+        case=asked.case.case,
+        units=asked.units,
+        objective=asked.objective.text,
+        conditions=_texts(asked.condition),
+        points=points,
+        solved=made.solved,
+        ordered=ordered,
+        monotone=asked.spec.monotone,
+        found=tuple(each for _, each in found),
+        undecided=tuple(each for value, each in sorted(made.undecided, key=lambda each: each[0]) if value < best),
+        nearest=failed[2] if failed and not found else None,
+        worst=failed[1] if failed and not found else 0,
+    )
+
+
+def _texts(condition: Condition) -> tuple[str, ...]:
+    """Give each part of a condition as it is written, but for those of a chain such as 1 <= n < 8."""
+    written = re.split(r"\s+and\s+", condition.text.strip())
+    return tuple(written if len(written) == len(condition.parts) else map(str, condition.parts))
+
+
+def _sentences(each: ChosenPoints) -> Iterator[str]:
+    if not each.found:
+        yield f"{_nothing(each)}; {_effort(each)}"
+    else:
+        best, *others = each.found
+        yield f"{_place(each, best)} gives the least of {each.objective}, {_number(best, OBJECTIVE)}; {_effort(each)}"
+        for number, text in enumerate(each.conditions, start=1):
+            yield f"there {text} holds with {_number(best, f'value[{number}]')}, {_number(best, f'slack[{number}]')} to spare"
+        if others:
+            listed = "; ".join(f"{_number(other, OBJECTIVE)} at {_place(each, other)}" for other in others)
+            yield f"next {'comes' if len(others) == 1 else 'come'} {listed}"
+    if each.undecided:
+        yield _undecided(each)
+
+
+def _nothing(each: ChosenPoints) -> str:
+    """Say that no point meets the conditions, and which is nearest to it."""
+    total, left = each.points
+    if not left:
+        return f"none of {counted(total, 'point')} meets the conditions on what is varied"
+    if each.nearest is None:
+        no_values = "no point has the values of all conditions; another method, such as simulation, may have them"
+        return "no point surely meets all conditions" if each.undecided else no_values
+    value = each.nearest.find(f"value[{each.worst + 1}]") or 0.0
+    slack = each.nearest.find(f"slack[{each.worst + 1}]") or 0.0
+    apart = percent(abs(slack) / (abs(value) or 1.0))
+    return (
+        f"no point {'surely ' if each.undecided else ''}meets all conditions; nearest is {_place(each, each.nearest)}, where "
+        f"{each.conditions[each.worst]} fails with {_number(each.nearest, f'value[{each.worst + 1}]')}, {apart} off"
+    )
+
+
+def _effort(each: ChosenPoints) -> str:
+    """Say how it is known that nothing is better."""
+    total, left = each.points
+    among = f"{each.solved} of {counted(total, 'point')} {'was' if each.solved == 1 else 'were'} solved"
+    among += f", {total - left} break a condition on what is varied alone" if left < total else ""
+    among += ", by rising objective" if each.ordered and each.found else ""
+    return among + (", assuming that more of each breaks no condition" if each.monotone else "")
+
+
+def _undecided(each: ChosenPoints) -> str:
+    first, more = each.undecided[0], len(each.undecided) - 1
+    others = f", and {counted(more, 'further point')}" if more else ""
+    return f"undecided, for a limit lies in an interval: {_number(first, OBJECTIVE)} at {_place(each, first)}{others}"
+
+
+def _place(each: ChosenPoints, answer: Answer) -> str:
+    return ", ".join(f"{path} = {quantity(float(answer.point[path]), unit)}" for path, unit in each.units.items())
+
+
+def _number(answer: Answer, name: str) -> str:
+    value = answer.values[name]
+    return quantity(value.value, value.unit, ends=value.ends)
+
+
+_MOST_UNDECIDED = 10
+
+
+def _table(each: ChosenPoints) -> ResultTable:
+    listed = {"chosen": each.found[:1], "runner-up": each.found[1:], "undecided": each.undecided[:_MOST_UNDECIDED]}
+    listed["nearest"] = (each.nearest,) if each.nearest else ()
+    rows = [(words, answer) for words, answers in listed.items() for answer in answers]
+    answers = [answer for _, answer in rows]
+
+    def column(name: str, title: str) -> ResultColumn:
+        values = [answer.values[name] for answer in answers]
+        return ResultColumn.of(name, values, values[0].unit if values else "1", title=escape(title))
+
+    columns = [
+        ResultColumn("case", [each.case] * len(rows), place=True, on_page=False),
+        ResultColumn("choice", [words for words, _ in rows], place=True),
+        *(
+            ResultColumn(path, [answer.point[path] for answer in answers], unit, place=True)
+            for path, unit in each.units.items()
+        ),
+        column(OBJECTIVE, each.objective),
+    ]
+    for number, text in enumerate(each.conditions, start=1):
+        columns += [
+            column(f"value[{number}]", text),
+            column(f"slack[{number}]", "slack" if len(each.conditions) == 1 else f"slack of {number}"),
+        ]
+    return ResultTable("choose", columns, Provenance.of(answers), title=f"### {escape(each.case)}")

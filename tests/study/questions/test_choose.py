@@ -1,0 +1,208 @@
+"""Choices beside the best of all points, each solved: by a sweep over the same values."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.results.study import Sweep
+from slipstick.study.check import check_file
+from slipstick.study.questions.choose import ChooseResult, ChosenPoints
+from slipstick.study.run import prepare, run
+from tests.questions import number, result_of
+from tests.study.small_program import alone
+
+TIERS = """\
+queueing-network: 1
+classes: {requests: {arrivals: 90 /s}}
+stations:
+  web: {servers: 2, discipline: fcfs, service: {requests: 10 ms}, visits: {requests: 1}}
+  app: {servers: 6, discipline: fcfs, service: {requests: 40 ms}, visits: {requests: 1}}
+  db: {servers: 3, discipline: fcfs, service: {requests: 20 ms}, visits: {requests: 1}}
+"""
+PATHS = [f"stations.{tier}.servers" for tier in ("web", "app", "db")]
+COST = np.array([1.0, 2.0, 5.0])
+CHOOSE = """\
+  vary: {stations.*.servers: {from: 3, to: 6, step: 1}}
+  cost: {stations.db.servers: 5, stations.app.servers: 2, stations.*.servers: 1}
+  minimize: cost
+  where: response_time[requests] <= 90 ms
+"""
+TIME = "response_time[requests]"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("tiers.yaml").write_text(TIERS)
+    return tmp_path
+
+
+def written(choose: str, base: str = "{model: tiers.yaml}", more: str = "") -> Path:
+    path = Path("study.yaml")
+    path.write_text(f'study: 1\nbase: {base}\nanswer: ["{TIME}"]\n{more}choose:\n{choose}')
+    return path
+
+
+def chosen(choose: str, base: str = "{model: tiers.yaml}") -> ChosenPoints:
+    (found,) = result_of(run(prepare(str(written(choose, base)))), ChooseResult).choices
+    return found
+
+
+def everything() -> tuple[Sweep, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+    """Solve every point, and give the cost of each."""
+    axes = ", ".join(f"{path}: {{from: 3, to: 6, step: 1}}" for path in PATHS)
+    (sweep,) = run(prepare(str(written(CHOOSE, more=f"vary: {{{axes}}}\n")))).sweeps
+    return sweep, np.stack([np.asarray(sweep.points[path], dtype=float) for path in PATHS], axis=1) @ COST
+
+
+def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) -> None:
+    sweep, cost = everything()
+    for limit, monotone in product((75e-3, 90e-3, 120e-3), (False, True)):
+        text = CHOOSE.replace("90 ms", f"{limit!r} s") + f"  monotone: {str(monotone).lower()}\n"
+        found = chosen(text)
+        meet = sweep.columns[TIME] <= limit
+        assert [number(each, "objective") for each in found.found] == np.sort(cost[meet])[:4].tolist()
+        for each in found.found:
+            row = np.all([np.asarray(sweep.points[path]) == each.point[path] for path in PATHS], axis=0)
+            assert number(each, "value[1]") == pytest.approx(sweep.columns[TIME][row][0], rel=1e-12)
+            assert number(each, "slack[1]") == pytest.approx(limit - number(each, "value[1]"))
+        assert found.points == (64, 64)
+        # Nothing that costs more than the last runner-up, but for what completes a block of 32.
+        assert found.solved <= (40 if monotone else np.sum(cost <= np.sort(cost[meet])[3]) + 32)
+
+
+def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
+    sweep, cost = everything()
+    budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(f"{TIME} <= 90 ms", "cost <= 30")
+    found = chosen(budget)
+    within = cost <= 30
+    assert found.points == (64, int(within.sum()))
+    assert found.solved == np.count_nonzero(within)
+    assert number(found.found[0], "objective") == pytest.approx(2 * np.nanmin(sweep.columns[TIME][within]))
+    assert not found.ordered
+
+
+def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> None:
+    text = "  vary: {stations.db.servers: [3, 4], classes.requests.arrivals: [140 /s, 100 /s, 120 /s, 149 /s]}\n"
+    text += f"  minimize: 0 - classes.requests.arrivals\n  where: {TIME} <= 90 ms and stations.db.servers < 4\n"
+    found = chosen(text)
+    assert found.points == (8, 4)
+    assert found.found[0].point == {"stations.db.servers": 3.0, "classes.requests.arrivals": 100.0}
+    rates = {100: 90e-3, 120: 0.0, 140: 0.0}
+    given = {"model": "tiers.yaml", "stations__db__servers": "3"}
+    assert alone(TIME, **given, classes__requests__arrivals="100 /s") <= rates[100]
+    assert alone(TIME, **given, classes__requests__arrivals="120 /s") > rates[100]
+
+
+def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
+    text = "  vary: {resources.*.permits: {from: 1, to: 4, step: 1}}\n"
+    text += "  minimize: resources.threads.permits + 4 * resources.connections.permits\n  where: time <= 1.7 s\n"
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: layered-service, method: mean-value}\n"
+        "vary: {resources.threads.permits: [1, 2, 3, 4], resources.connections.permits: [1, 2, 3, 4]}\n"
+        f"choose:\n{text}"
+    )
+    results = run(prepare("study.yaml"))
+    (found,), (sweep,) = result_of(results, ChooseResult).choices, results.sweeps
+    threads, connections = (
+        np.array(sweep.points[f"resources.{each}.permits"], float) for each in ("threads", "connections")
+    )
+    cost = (threads + 4 * connections)[sweep.columns["time"] <= 1.7]
+    assert number(found.found[0], "objective") == cost.min()
+
+
+def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -> None:
+    narrow = CHOOSE.replace("<= 90 ms", "<= 71 ms and utilization[db] <= 0.9")
+    found, pruned = chosen(narrow), chosen(narrow + "  monotone: true\n")
+    assert (found.found, found.solved, pruned.solved) == ((), 64, 1)
+    for each in (found, pruned):
+        assert each.nearest is not None
+        assert each.nearest.point == dict.fromkeys(PATHS, 6.0)
+        assert each.conditions[each.worst] == "response_time[requests] <= 71 ms"
+    (line,) = ChooseResult((found,)).sentences()
+    assert line == (
+        "base: no point meets all conditions; nearest is stations.web.servers = 6, stations.app.servers = 6, stations.db.servers "
+        "= 6, where response_time[requests] <= 71 ms fails with 73.33 ms, 3.18 % off; 64 of 64 points were solved"
+    )
+    assert (
+        "none of 64 points meets the conditions on what is varied"
+        in ChooseResult((chosen(CHOOSE.replace("<= 90 ms", "<= 1 s and cost < 18")),)).text()
+    )
+
+
+def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path) -> None:
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\n"
+        "stations: {web: {servers: 10, discipline: fcfs, service: {jobs: 1 s}, visits: {jobs: 1}}}\n"
+    )
+    quantile = "response_time_quantile[jobs,0.99]"
+    limit = alone(quantile, model="one.yaml")
+    base = "{model: one.yaml, method: simulation, simulation.cycles: 1000}"
+    Path("study.yaml").write_text(
+        f"study: 1\nbase: {base}\nchoose:\n  vary: {{stations.web.servers: [10, 16]}}\n"
+        f"  minimize: stations.web.servers\n  where: '{quantile} <= {limit!r} s'\n"
+    )
+    (found,) = result_of(run(prepare("study.yaml")), ChooseResult).choices
+    assert [each.point["stations.web.servers"] for each in found.found] == [16]
+    assert [each.point["stations.web.servers"] for each in found.undecided] == [10]
+    slack = found.found[0].values["slack[1]"]
+    assert slack.low is not None
+    assert slack.low > 0
+    assert (
+        "undecided, for a limit lies in an interval: 10 at stations.web.servers = 10" in ChooseResult((found,)).doubt()
+    )
+
+
+def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(CHOOSE)
+    assert main(["run", str(path), "--out", "here"]) == 0
+    assert "stations.db.servers = 3 gives the least of cost, 28; " in capsys.readouterr().out
+    page = Path("here/report.md").read_text()
+    assert "## Choices" in page
+    assert "holds with 87.97 ms, 2.029 ms to spare" in page
+    with Path("here/results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["sweep"] == "choose"]
+    assert [row["choice"] for row in rows] == ["chosen", *["runner-up"] * 3]
+    assert [float(rows[0][path + " [1]"]) for path in PATHS] == [3, 5, 3]
+    assert (rows[0]["method"], rows[0]["exact"]) == ("exact", "yes")
+    assert main(["run", str(path), "--out", "here", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    best = next(each for each in document["answers"] if each["model"] == "choose")
+    assert best["values"]["objective"]["value"] == 28
+    assert document["choices"][0]["solved"] < 64
+
+
+WRONG = [
+    ("stations.*.servers: {from", "stations.*.server: {from", "base has no quantity 'stations.*.server' to choose"),
+    ("stations.db.servers: 5", "stations.bd.servers: 5", "base has no quantity 'stations.bd.servers' to choose"),
+    ("{from: 3, to: 6, step: 1}", "[1, 2.5]", "stations.web.servers: must be a whole number, got 2.5"),
+    (
+        "stations.*.servers: {from: 3, to: 6, step: 1}",
+        "method: [exact, bounds]",
+        "method is no number; what is chosen among is numbers, such as servers",
+    ),
+    ("minimize: cost", "minimize: costs", "choose.minimize: there is no name 'costs'; did you mean 'cost'?"),
+    ("<= 90 ms", "== 90 ms", "at == nothing starts or stops holding"),
+    ("<= 90 ms", "<= 90", "choose.where: cannot subtract"),
+    (
+        "{from: 3, to: 6, step: 1}",
+        "{from: 1, to: 101, step: 1}",
+        "1,030,301 points; at most 1,000,000 can be chosen among",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+    assert old in CHOOSE
+    with pytest.raises(SpecError) as caught:
+        check_file(written(CHOOSE.replace(old, new)))
+    assert words in str(caught.value)
