@@ -1,10 +1,10 @@
 """Mean value against exact chains and simulation, over generated models: errors of the time by construct and by scv.
 
-    python benchmarks/mean_value.py [--models 20] [--first 10000] [--keep FILE] [--worst 10] [--only phases,forks]
+    python benchmarks/mean_value.py [--models 20] [--first 10000 20000] [--keep FILE] [--worst 10] [--only phases,forks]
     python benchmarks/mean_value.py --repair
 
-Numbers of models from `PROMISED` on are only run to print the table; rules are chosen and constants fitted with numbers
-below it (`TUNED`), so that what the table shows was not fitted to its models. Small models are solved exactly, as Markov
+Numbers of models from the first of `PROMISED` on are only run to print the table; rules are chosen and constants fitted with
+numbers below it (`TUNED`), so that what the table shows was not fitted to its models. Small models are solved exactly, as Markov
 chains (`activity_chain`); the others are simulated, to a half-width of 0.6 % of the time or as far as the events allow.
 Each result is written to the file of --keep at once; started again, the program goes on from there, and a model whose
 reference is known is not solved again.
@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -59,8 +59,8 @@ from slipstick.model.system import (
 )
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
-TUNED, PROMISED = 1, 10_000
-"""First numbers of models for tuning, and of those that are only run to print the table."""
+TUNED, PROMISED = 1, (10_000, 20_000)
+"""First number of models for tuning, and of each series of those that are only run to print the table."""
 
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
@@ -354,10 +354,13 @@ def summary(rows: Sequence[Row]) -> str:
     """Say how many models there are, and how sure their references are."""
     answered = [row for row in rows if "error" in row]
     halves = [100 * row["half"] / row["time"] for row in answered if row["by"] == "simulation"]
-    first, last = min(row["number"] for row in rows), max(row["number"] for row in rows)
+    numbers = sorted({row["number"] for row in rows})
+    ends = zip([None, *numbers], [*numbers, None], strict=True)
+    gaps = [(before, after) for before, after in ends if before is None or after is None or after > before + 1]
+    series = " and ".join(f"{after} to {before}" for (_, after), (before, _) in pairwise(gaps))
     exact = sum(row["by"] == "chain" for row in answered)
     text = (
-        f"{len(rows)} models, numbers {first} to {last}: {exact} ({100 * exact / len(rows):.0f} %) against exact values, "
+        f"{len(rows)} models, numbers {series}: {exact} ({100 * exact / len(rows):.0f} %) against exact values, "
         f"{len(halves)} against simulation"
     )
     if halves:
@@ -388,8 +391,10 @@ def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=20, help="models of each construct and scv; 20 make 1200")
-    parser.add_argument("--first", type=int, default=PROMISED, help=f"number of the first; {TUNED} to tune")
+    parser.add_argument(
+        "--models", type=int, default=20, help="models of each construct, scv and first number; 20 make 2400"
+    )
+    parser.add_argument("--first", type=int, nargs="*", default=PROMISED, help=f"first numbers; {TUNED} to tune")
     parser.add_argument("--only", default=",".join(CONSTRUCTS), help="constructs")
     parser.add_argument("--scv", type=float, nargs="*", default=SCVS, help="squared coefficients of variation")
     parser.add_argument("--events", type=int, default=300_000, help="events of a simulation at most")
@@ -399,12 +404,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     given = parser.parse_args(arguments)
     if given.short:
-        given.models, given.scv, given.events = 1, [1.0], 2000
+        given.models, given.first, given.scv, given.events = 1, given.first[:1], [1.0], 2000
     if given.repair:
         repair()
         return
     chosen = [name for name in CONSTRUCTS if name in given.only.split(",")]
-    cases = [(name, scv, given.first + k) for k in range(given.models) for name in chosen for scv in given.scv]
+    numbers = [first + k for first in given.first for k in range(given.models)]
+    cases = [(name, scv, number) for number in numbers for name in chosen for scv in given.scv]
     start = time.process_time()
     rows = measured(cases, given.keep, given.events)
     print(f"{table([row for row in rows if 'error' in row])}\n\n{summary(rows)}; {time.process_time() - start:.0f} s")

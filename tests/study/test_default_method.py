@@ -114,7 +114,7 @@ def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
     (tmp_path / "x.yaml").write_text(
         "study: 1\nbase: {model: constant.yaml, method: mean-value}\nvary: {population.processors: [1, 8]}\nrank: {}\n"
     )
-    words = "all times are constant, so processors may fall into step: errors of up to 57 % were measured"
+    words = "all times are constant, so processors may fall into step: errors of up to 112 % were measured"
     assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(each["exact"], each["promise"], each["error"]) for each in found["answers"]] == [
