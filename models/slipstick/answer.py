@@ -132,6 +132,12 @@ class Answer:
 
         return answer_text(self).rstrip()
 
+    def _repr_html_(self) -> str:
+        """Show the values, the account and the notes in a notebook."""
+        from slipstick.report.answer import answer_html
+
+        return answer_html(self)
+
     def __repr__(self) -> str:
         if self.failed is not None:
             return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"

@@ -22,7 +22,8 @@ def test_a_simulated_run_is_shown_and_drawn(view: str, tmp_path: Path, capsys: p
     capsys.readouterr()
     assert main(["trace", str(trace), "--view", view, "--window", "4 ms", "--picture", str(picture)]) == 0
     said = capsys.readouterr()
-    assert said.err == ""
+    assert said.err.startswith("wrote ")
+    assert len(said.err.splitlines()) == 1
     for part in ("where the processors go", "accesses, processors by objects", "by window", "contention: door"):
         assert part in said.out
     assert picture.stat().st_size > 5000

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slipstick.errors import MissingExtraError
-from slipstick.report.write import INPUTS, write
-from slipstick.schema.kinds.study import StudySpec
+from slipstick.report.write import INPUTS, missing_pictures, write
 from tests.report.made_up import SMALL_RESULTS, STUDY
 
 FILES = ["report.md", "results.csv", "bars.png", "bars.svg", "lines.png", "lines.svg", "inputs.yaml"]
@@ -132,17 +130,19 @@ def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
 
 
-def test_without_the_libraries_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtraError):
-        write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_study_without_pictures_needs_no_drawing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    write(SMALL_RESULTS, StudySpec(study=1), tmp_path / "demo", COMMAND)
-    assert (tmp_path / "demo" / "report.md").exists()
+def test_without_the_extra_for_pictures_a_note_stands_in_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("matplotlib", "polars", "tqdm"):
+        monkeypatch.setitem(sys.modules, library, None)
+    names = [path.name for path in write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)]
+    assert names == ["report.md", "results.csv", "inputs.yaml"]
+    text = (tmp_path / "demo" / "report.md").read_text()
+    note = missing_pictures(STUDY)
+    assert note.endswith("of this study needs matplotlib: pip install 'slipstick[report]'")
+    assert note in text.replace("\\", "")
+    assert ".png" not in text
+    assert "## Pictures" not in text
 
 
 def _bytes(folder: Path) -> Mapping[str, bytes]:

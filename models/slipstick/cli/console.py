@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
 
@@ -31,6 +34,35 @@ out_option = click.option(
 def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     """Give a command options, listed by its help in their order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+_LEADS = {"error": "red", "no answer": "red", "warning": "yellow", "note": "yellow"}
+_LEAD = re.compile(rf"^({'|'.join(_LEADS)})(?=:)", re.MULTILINE)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print a text; on a terminal the words that begin an error, a warning or a note have a colour, unless NO_COLOR is set."""
+    if not os.environ.get("NO_COLOR"):
+        text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
+    click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
+
+
+def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Complete names of one kind of spec, of models or of everything (``spec``), and the paths of files, in a shell."""
+
+    def found(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        from slipstick.schema.library import FOLDERS, names, spec_names
+
+        if kind in FOLDERS:
+            known = names(kind)
+        else:
+            from slipstick.schema.inputs import model_names
+
+            known = [*model_names(), *(spec_names() if kind == "spec" else ())]
+        items = [CompletionItem(name) for name in dict.fromkeys(known) if name.startswith(begun)]
+        return items or [CompletionItem(begun, type="file")]
+
+    return found
 
 
 def write_text(text: str, out: Path | None) -> int:

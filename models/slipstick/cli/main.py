@@ -11,7 +11,6 @@ import gc
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slipstick.cli.catalogue import check, glossary, list_, new, schema, show
 from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
+    complete,
+    echo,
     json_option,
     nodes_of,
     out_option,
@@ -34,7 +36,7 @@ from slipstick.cli.console import (
 )
 from slipstick.cli.imported import import_
 from slipstick.cli.measured import fit, measured, record, trace
-from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
+from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -97,7 +99,12 @@ WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
 _MODEL_OPTIONS = (
     *(
-        click.option(f"--{kind}", metavar=kind[0].upper(), help=f"{kind.title()}: a name in the catalogue, or a file.")
+        click.option(
+            f"--{kind}",
+            metavar=kind[0].upper(),
+            help=f"{kind.title()}: a name in the catalogue, or a file.",
+            shell_complete=complete(kind),
+        )
         for kind in ("machine", "workload", "technology")
     ),
     set_option,
@@ -127,7 +134,7 @@ def cli(context: click.Context) -> None:
 
 
 @cli.command()
-@click.argument("study")
+@click.argument("study", shell_complete=complete("study"))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
 @click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
@@ -148,17 +155,20 @@ def run(
     """
     from slipstick.report.document import answer_document, question_document
     from slipstick.report.formatting import INTERVALS, wrapped
-    from slipstick.report.write import HTML, is_current, write
+    from slipstick.report.write import HTML, is_current, missing_pictures, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
 
-    folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
+    folder, command = (
+        out or Path("reports") / Path("standard-input" if study == "-" else study).stem,
+        _command(study, changes),
+    )
     prepared = prepare(study, nodes_of(changes))
     if resume and not (as_json or as_page) and is_current(folder, prepared.hashes, versions(), command):
         click.echo(f"{folder / 'report.md'} is up to date")
         return DONE
     for note in prepared.simulated:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     with _ProgressBar(prepared.points) as progress:
         results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
     live = None
@@ -167,6 +177,8 @@ def run(
 
         live = live_base(results, prepared.cases, prepared.context.library)
     write(results, prepared.spec, folder, command, as_page, live)
+    if missing := missing_pictures(prepared.spec):
+        echo(f"note: {missing}", err=True)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
@@ -179,7 +191,7 @@ def run(
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
         for text in filter(None, (each.text() for each in results.questions.values())):
-            click.echo(f"\n{text}")
+            echo(f"\n{text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
         told = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
@@ -188,7 +200,7 @@ def run(
 
 
 @cli.command()
-@click.argument("model")
+@click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option(
     "--with",
@@ -253,17 +265,18 @@ def solve(
     else:
         from slipstick.report.answer import answers_text
 
-        click.echo(answers_text(answers, built.entries, side_by_side(answers)))
+        echo(answers_text(answers, built.entries, side_by_side(answers)))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE
 
 
 @cli.command()
-@click.argument("model")
+@click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
-def explain(model: str, changes: Sequence[str], latex: bool, **specs: str | None) -> int:
+@json_option
+def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None) -> int:
     """Print MODEL's equations with symbols, units and sources.
 
     \b
@@ -281,15 +294,20 @@ def explain(model: str, changes: Sequence[str], latex: bool, **specs: str | None
         specs["machine"] = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {specs['machine']}; choose another with --machine", err=True)
     found = explained({**_references(model, specs), **nodes_of(changes)})
-    words = explain_latex if latex else explain_text
-    solved = tuple(each.latex if latex else each.text for each in found.solved)
-    text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
-    click.echo(text, nl=False)
-    return DONE
+    told = (found.name, found.title, found.source, found.subject, found.entries, found.structure)
+    plain = explain_text(*told, tuple(each.text for each in found.solved)) if as_json or not latex else ""
+    formulas = explain_latex(*told, tuple(each.latex for each in found.solved)) if as_json or latex else ""
+    if as_json:
+        from slipstick.report.document import value_documents
+
+        head = {"name": found.name, "title": found.title, "source": found.source}
+        print_json({**head, "text": plain, "latex": formulas, "values": value_documents(found.entries)})
+        return DONE
+    return write_text(formulas or plain, None)
 
 
 @cli.command()
-@click.argument("model")
+@click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option("--with", "method", metavar="METHOD", help="Method that answers. [the best that applies]")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")
@@ -306,106 +324,6 @@ def page(model: str, changes: Sequence[str], method: str | None, out: Path | Non
 
     found = live_model({**_references(model, specs), **nodes_of(changes)}, method)
     return write_text(live_page(found), out or Path(f"{Path(model).stem}.html"))
-
-
-@cli.command("list")
-@click.argument("kind", required=False)
-def list_(kind: str | None) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
-    activity, queueing-network, study, profile, program, law."""
-    from slipstick.report.answer import catalogue_text
-    from slipstick.study.catalogue import listed
-
-    click.echo(catalogue_text(listed(kind)))
-    return DONE
-
-
-@cli.command()
-@click.argument("name", metavar="[KIND/]NAME")
-def show(name: str) -> int:
-    """Show a spec, a file or a name in the catalogue: every value with its path, unit and source.
-
-    \b
-    Examples:
-      slipstick show machine/rs6000-43p-atm
-      slipstick show network/infiniband-hdr
-    """
-    from slipstick.report.answer import spec_text
-    from slipstick.study.catalogue import shown
-
-    click.echo(spec_text(shown(name)))
-    return DONE
-
-
-@cli.command()
-@click.argument("specs", nargs=-1, required=True)
-@json_option
-def check(specs: Sequence[str], as_json: bool) -> int:
-    """Check SPECS, files or names in the catalogue, and everything they name, without solving anything."""
-    from slipstick.study.check import check_reference
-
-    problems: list[Problem] = []
-    for spec in specs:
-        try:
-            kinds = check_reference(spec)
-        except SpecError as error:
-            problems += error.problems
-        else:
-            if not as_json:
-                click.echo("\n".join(f"{spec}: a valid {kind}" for kind in kinds))
-    if problems:
-        raise SpecError(problems)
-    if as_json:
-        print_json({"answers": []})
-    return DONE
-
-
-@cli.command()
-@click.argument("kind")
-def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
-    trend, activity, queueing-network, study, profile."""
-    from slipstick.schema.library import editor_schema
-
-    click.echo(json.dumps(editor_schema(kind), indent=2))
-    return DONE
-
-
-@cli.command()
-@click.argument("term", required=False)
-def glossary(term: str | None) -> int:
-    """Print the glossary, or its entries that mention TERM.
-
-    \b
-    Examples:
-      slipstick glossary
-      slipstick glossary "service demand"
-    """
-    text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
-    return write_text(glossary_text(text, term), None)
-
-
-def glossary_text(text: str, term: str | None) -> str:
-    """Choose the entries of a glossary that mention a term, those of its name first; all of the text without a term.
-
-    Parameters
-    ----------
-    text : entries ``- **term**: meaning``, which may go on in lines that are set in
-
-    Raises
-    ------
-    UnknownNameError : no entry mentions the term
-    """
-    if term is None:
-        return text
-    entries = dict(re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE))
-    names = {head: head.replace("*", "").lower() for head in entries}
-    wanted = term.lower()
-    mention = [head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()]
-    if not mention:
-        raise UnknownNameError("term", term[:100], list(names.values()))
-    mention.sort(key=lambda head: (names[head] != wanted, wanted not in names[head]))
-    return "".join(f"{names[head]}: {entries[head]}" for head in mention)
 
 
 _folders_argument = click.argument(
@@ -443,7 +361,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (measured, record, trace, fit, import_, counts):
+for _each in (list_, show, new, check, schema, glossary, measured, record, trace, fit, import_, counts):
     cli.add_command(_each)
 
 
@@ -465,7 +383,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SpecError as error:
         return _refused(error.problems, arguments, error)
     except NoAnswerError as error:
-        click.echo(f"no answer: {error}", err=True)
+        echo(f"no answer: {error}", err=True)
         return NO_ANSWER
     except SlipstickError as error:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
@@ -492,9 +410,7 @@ def _cannot_write(error: OSError) -> int:
         # The reader of the output has closed it; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    click.echo(
-        f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True
-    )
+    echo(f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True)
     return WRONG_INPUT
 
 
@@ -533,7 +449,7 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
-        click.echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
+        echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
     return WRONG_INPUT
 
 

@@ -220,6 +220,7 @@ def trace(
         from slipstick.report.write import write_picture
 
         write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
+        click.echo(f"wrote {picture}", err=True)
     if as_json:
         print_json({"traces": as_data(shown)})
     else:
@@ -345,6 +346,7 @@ def fit(
     )
     if picture is not None:
         write_picture(lambda: draw_fits(found, ", ".join(path.name for path in files)), picture)
+        click.echo(f"wrote {picture}", err=True)
     if as_json:
         print_json({**as_data(found), "notes": plain_problems(notes)})
     else:

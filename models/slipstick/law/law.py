@@ -143,6 +143,10 @@ class Law:
         """The equation in plain text."""
         return f"{self.gives.name} = {self.right}"
 
+    def _repr_latex_(self) -> str:
+        """Show the equation in a notebook."""
+        return f"$\\displaystyle {self.latex}$"
+
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
@@ -775,6 +776,15 @@ class Model:
         found = self.resources[name]
         assert isinstance(found, HeldResource)
         return found
+
+    def _repr_html_(self) -> str:
+        """Show the steps and the resources in a notebook."""
+        heads = ["step", "at", "mean time", "component"]
+        steps = [[each.name, each.resource or "", each.time, each.component] for each in self.steps]
+        resources = [[name, type(each).__name__, each] for name, each in self.resources.items()]
+        return html_table(self.name, heads, steps) + (
+            html_table("resources", ["name", "kind", "as written"], resources) if resources else ""
+        )
 
     @property
     def steps(self) -> tuple[Step, ...]:

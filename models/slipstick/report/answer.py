@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Limit, Value
+from slipstick.display import html_table
 from slipstick.report.formatting import (
     NOTHING,
-    WIDTH,
     Notes,
     ascii_only,
     counted,
@@ -21,6 +21,7 @@ from slipstick.report.formatting import (
     quantity,
     table_texts,
     telling,
+    terminal_width,
     wrapped,
 )
 from slipstick.results.question import sweep_table
@@ -97,6 +98,19 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
+def answer_html(answer: Answer) -> str:
+    """Write an answer for a notebook: its values, the account of time, and the notes."""
+    title = f"{answer.model} by {answer.method}"
+    if answer.failed is not None:
+        return html_table(title, ["no answer"], [[answer.failed]])
+    whole = sum(answer.account.values())
+    parts = [html_table(title, ["value", "amount"], [[name, _amount(each)] for name, each in answer.values.items()])]
+    booked = [[name, quantity(time, "s"), percent(time / whole)] for name, time in answer.account.items() if whole]
+    parts += [html_table("account of time", ["component", "time", "part"], booked)] if booked else []
+    parts += [html_table("", ["notes"], [[note] for note in answer.notes])] if answer.notes else []
+    return "".join(parts)
+
+
 def sweep_text(sweep: Sweep) -> str:
     """Write the points of a sweep in ASCII: the axes and the first values, as many as fit.
 
@@ -123,7 +137,9 @@ def sweep_text(sweep: Sweep) -> str:
     widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept]
     # What does not fit is left out, the least important values first; how points were computed stands in the last columns.
     left_out: list[str] = []
-    while sum(widths) - 2 > WIDTH and (optional := [at for at, index in enumerate(kept) if head[index] in names[1:]]):
+    while sum(widths) - 2 > terminal_width() and (
+        optional := [at for at, index in enumerate(kept) if head[index] in names[1:]]
+    ):
         left_out.insert(0, head[kept.pop(optional[-1])])
         widths.pop(optional[-1])
     cells = [[row[at] for at in kept] for row in rows[:_MOST_POINTS]]
@@ -148,7 +164,7 @@ def agreement_text(found: Agreement) -> str:
     widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
     tables = [
         plain_table([head[at] for at in part], [[row[at] for at in part] for row in rows], range(1, len(part)))
-        for part in folds(widths, WIDTH, 2)
+        for part in folds(widths, terminal_width(), 2)
     ]
     words = [wrapped(line, _INDENT) for line in agreement_words(found)]
     return "\n".join(["\n\n".join(tables), *([hidden] if hidden else []), "", *words])
@@ -374,6 +390,19 @@ def catalogue_text(lines: Sequence[CatalogueLine]) -> str:
         rows = [[line.name, line.title] for line in group]
         blocks.append(plain_table([kind, "title"], rows))
     return ascii_only("\n\n".join(blocks))
+
+
+def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
+    """List of each kind how many there are, and the first names."""
+    blocks = []
+    for kind, group in groupby(lines, key=lambda line: line.kind):
+        names = [line.name for line in group]
+        more = f", and {len(names) - most} more" if len(names) > most else ""
+        blocks.append(wrapped(f"{kind} ({len(names)}): {', '.join(names[:most])}{more}", "    "))
+    advice = (
+        "slipstick list KIND has all names of a kind with their titles, slipstick list --search TEXT what is about it"
+    )
+    return ascii_only("\n".join([*blocks, "", wrapped(advice)]))
 
 
 def spec_text(shown: CatalogueEntry) -> str:

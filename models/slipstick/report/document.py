@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer
 from slipstick.results.question import QuestionResult
+
+if TYPE_CHECKING:
+    from slipstick.schema.values import DescribedValue
 
 _KEYS = (
     *("model", "method", "point", "given", "values", "account", "technology", "steps", "intervals", "useful", "share"),
@@ -49,3 +52,18 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Sequence):
         return list(map(as_data, value))
     return as_data(value.tolist())
+
+
+def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
+    """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written, with meaning and source."""
+    return {
+        path: {
+            "value": as_data(each.given.value),
+            "unit": str(each.given.dimension),
+            "text": each.given.text,
+            "meaning": each.meaning,
+            "source": each.source,
+            "assumed": each.given.assumed,
+        }
+        for path, each in entries.items()
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,9 @@ from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.units import choose, show
 
 WIDTH = 100
-"""Columns of a terminal that text has to fit."""
+"""Columns that text has to fit where no terminal says."""
+
+_NARROWEST_TERMINAL = 40
 
 PAGE_WIDTH = 120
 """Letters of a row of a table on a page."""
@@ -353,7 +356,7 @@ def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[
 
 
 def plain_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int = WIDTH
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None
 ) -> str:
     """Lay out a table for the terminal; columns of text are wrapped until it fits.
 
@@ -362,14 +365,14 @@ def plain_table(
     head : titles of the columns
     rows : texts
     right : indices of the columns of numbers [1]
-    width : columns of the terminal [1]
+    width : columns of the terminal [1]; by default `terminal_width`
     """
     from tabulate import tabulate
 
     right = set(right)
     # tabulate gives a title two blanks more than it needs.
     widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
-    room = width - 2 * (len(head) - 1)
+    room = (width or terminal_width()) - 2 * (len(head) - 1)
     words = [index for index in range(len(head)) if index not in right]
     while words and sum(widths) > room:
         widest = max(words, key=lambda index: widths[index])
@@ -408,9 +411,14 @@ def ascii_only(text: str) -> str:
     return kept.encode("ascii", "replace").decode("ascii")
 
 
-def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:
+def terminal_width() -> int:
+    """Tell the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither [1]."""
+    return max(_NARROWEST_TERMINAL, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
     """Fold a text to the width of a terminal; further lines are indented."""
-    return textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(text, width or terminal_width(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def table_texts(table: ResultTable, markdown: bool = True) -> tuple[list[str], list[list[str]], list[int]]:

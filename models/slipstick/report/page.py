@@ -203,7 +203,9 @@ _TAKEOVERS = (
 )
 
 
-def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str]], command: str) -> str:
+def page(
+    results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str]], command: str, missing: str = ""
+) -> str:
     """Write report.md: everything in words and tables, pictures by name, and how to repeat it.
 
     Parameters
@@ -212,18 +214,21 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
     study : what was asked
     pictures : names of the files of each picture, by the picture's name
     command : what was typed
+    missing : why no picture is drawn, to stand in their place
     """
     first, *others = [*study.pictures, None]
     sections = [
         _head(results),
         "\n".join(f"- {escape(each)}" for each in _sentences(results, study.answer)),
         prose(INTERVALS) if results.simulated else "",
-        _picture(first, pictures),
+        prose(missing) or _picture(first, pictures),
         *map(question_section, results.questions.values()),
         "\n\n".join(["## Sweeps", *(sweep_text(each, study.answer) for each in results.sweeps)])
         if results.sweeps
         else "",
-        "\n\n".join(["## Pictures", *(_picture(each, pictures) for each in others if each)]) if others[:-1] else "",
+        "\n\n".join(["## Pictures", *(_picture(each, pictures) for each in others if each)])
+        if others[:-1] and pictures
+        else "",
         _limits(results),
         _cases(results, study.answer) if results.cases else "",
         _notes(results),

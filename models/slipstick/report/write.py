@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import InputError
+from slipstick.errors import InputError, MissingExtraError
 from slipstick.report.document import as_data
-from slipstick.report.formatting import need
+from slipstick.report.formatting import counted, need
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
 from slipstick.results.question import case_table, sweep_table
 from slipstick.results.study import Provenance, Results, Timeline, split_name
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
     from slipstick.schema.kinds.study import StudySpec
@@ -29,9 +29,13 @@ MOST_EARLIER = 16 * 1024 * 1024
 
 PAGE, TABLE, INPUTS, HTML = "report.md", "results.csv", "inputs.yaml", "report.html"
 _PICTURES = (".png", ".svg")
+_QUOTED = re.compile('[",\n\r]')
 
 
-def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
+TidyColumn = list[float | str | None]
+
+
+def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
     """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
 
     Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
@@ -43,21 +47,14 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     ----------
     results : of a study
     answer : the values to give, such as ``time`` or ``account[lock]``
-
-    Raises
-    ------
-    MissingExtraError : polars is not installed
     """
-    need("polars", "a table of results")
-    import polars as pl
-
     solved = bool(results.cases or results.sweeps)
     names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
     cases = case_table(results, names)
     parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
     parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
-    leading: dict[str, Any] = {}
-    added: dict[str, Any] = {}
+    leading: dict[str, type] = {}
+    added: dict[str, type] = {}
     for found in results.questions.values():
         for block in (table.file_columns() for table in found.tables()):
             parts.append(block)
@@ -65,25 +62,31 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
                 first = found.leading_columns and name.endswith("]")
                 (leading if first else added).setdefault(name, _column_type(column))
     every = [axis for sweep in results.sweeps for axis in sweep.axes]
-    axes = {
-        axis.path if axis.named else f"{axis.path} [{axis.unit}]": pl.String if axis.named else pl.Float64
-        for axis in every
+    axes: dict[str, type] = {
+        axis.path if axis.named else f"{axis.path} [{axis.unit}]": str if axis.named else float for axis in every
     }
     written = {name for part in parts for name in part}
     heads = [(end, f"{end}{_head(results, name)}") for name in names for end in ("", "low ", "high ")]
-    values = {head: pl.Float64 for end, head in heads if not end or head in written}
-    limits = {f"limit[{name}]": pl.String for name in results.pipelines}
-    how = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], pl.String)
-    schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, **how, "failed": pl.String}
-    schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
-    return pl.concat([_part(columns, schema) for columns in parts])
+    values: dict[str, type] = {head: float for end, head in heads if not end or head in written}
+    limits: dict[str, type] = {f"limit[{name}]": str for name in results.pipelines}
+    how: dict[str, type] = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], str)
+    kinds = {"sweep": str, "case": str, **leading, **axes, **values, **limits, **how, "failed": str}
+    kinds |= {name: kind for name, kind in added.items() if name not in kinds}
+    table: dict[str, TidyColumn] = {name: [] for name in kinds}
+    for part in parts:
+        for name, kind in kinds.items():
+            table[name] += _cells(part[name], kind) if name in part else [None] * len(part["case"])
+    return table
 
 
-def _column_type(values: Iterable[object]) -> Any:
+def _column_type(values: Iterable[object]) -> type:
     """Tell columns of text from columns of numbers."""
-    import polars as pl
+    return str if any(isinstance(each, str) for each in values) else float
 
-    return pl.String if any(isinstance(each, str) for each in values) else pl.Float64
+
+def _cells(values: Iterable[Any], kind: type) -> TidyColumn:
+    # Not-a-number is how arrays say that there is no value.
+    return [None if each is None or each != each else kind(each) for each in values]  # noqa: PLR0124
 
 
 def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
@@ -91,38 +94,33 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
 
     Parameters
     ----------
-    results, answer : as for `frame`
+    results, answer : as for `tidy_columns`
     path : the file
     """
-    _write(frame(results, answer), path)
+    _write(tidy_columns(results, answer), path)
 
 
 def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write a further table of a question as CSV; its rows all have the same columns."""
-    import polars as pl
-
     columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    schema = {name: _column_type(column) for name, column in columns.items()}
-    _write(pl.DataFrame(columns, schema=schema), path)
+    _write({name: _cells(column, _column_type(column)) for name, column in columns.items()}, path)
 
 
-def _write(table: pl.DataFrame, path: Path) -> None:
-    table.write_csv(path, line_terminator="\n", null_value="")
+def _write(table: Mapping[str, TidyColumn], path: Path) -> None:
+    rows = [list(table), *zip(*table.values(), strict=True)]
+    _write_text(path, "".join(",".join(map(_cell, row)) + "\n" for row in rows))
 
 
-def _part(columns: Mapping[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
-    """Give one part all columns of the whole, empty where it has none."""
-    import polars as pl
-
-    height = len(columns["case"])
-    filled = [
-        pl.Series(name, columns[name], dtype=dtype, strict=False)
-        if name in columns
-        else pl.Series(name, [None], dtype=dtype).new_from_index(0, height)
-        for name, dtype in schema.items()
-    ]
-    # Not-a-number is how arrays say that there is no value.
-    return pl.DataFrame(filled).fill_nan(None)
+def _cell(value: float | str | None) -> str:
+    """Write one cell; a text that is empty has quotes, for no value is nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"' if not value or _QUOTED.search(value) else value
+    digits, small, exponent = repr(value).partition("e-")
+    if small and int(exponent) == 5:
+        return f"{'-' * (value < 0)}0.0000{digits.lstrip('-').replace('.', '')}"
+    return f"{digits}e-{int(exponent)}" if small else digits
 
 
 def _head(results: Results, name: str) -> str:
@@ -145,9 +143,9 @@ def write(
     as_page : write report.html as well, with the pictures inside
     live : a model that runs there
 
-    Raises
-    ------
-    MissingExtraError : polars or matplotlib is not installed; nothing has been written then
+    Notes
+    -----
+    Without matplotlib the report has a note in the place of its pictures.
     """
     target = folder.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -235,14 +233,24 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
     for name, rows in further.items():
         _write_rows(rows, work / name)
-    _write_text(work / PAGE, page(results, study, pictures, command))
+    _write_text(work / PAGE, page(results, study, pictures, command, missing_pictures(study)))
     names = [PAGE, TABLE, *further, *drawn, INPUTS]
     _write_text(work / INPUTS, _inputs_text(results, names, command))
     return names
 
 
+def missing_pictures(study: StudySpec) -> str:
+    """Say why the pictures of a study are not drawn; nothing if they are, or if it has none."""
+    try:
+        if study.pictures:
+            need("matplotlib", f"drawing the {counted(len(study.pictures), 'picture')} of this study")
+    except MissingExtraError as error:
+        return str(error)
+    return ""
+
+
 def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
-    if not study.pictures:
+    if not study.pictures or missing_pictures(study):
         return {}
     from slipstick.report.pictures import fill_order, save
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
+from slipstick.display import html_table
 from slipstick.errors import MissingExtraError, ModelError, Problem, UnknownNameError
 from slipstick.vocabulary import SIMULATION
 
@@ -253,6 +254,13 @@ class Sweep:
 
         return sweep_text(self)
 
+    def _repr_html_(self) -> str:
+        """Show the first points in a notebook."""
+        columns = self.to_dict()
+        heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
+        rows = zip(*columns.values(), strict=True)
+        return html_table(repr(self).strip("<>"), heads, ([_shown(each) for each in row] for row in rows))
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
         return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
@@ -289,6 +297,10 @@ class Sweep:
         if not self.answers:
             raise ModelError("whole answers were not kept for so many points; solve this point alone")
         return self.answers[index]
+
+
+def _shown(cell: Any) -> str:
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,6 +530,23 @@ class Results:
     notes: tuple[str, ...] = ()
     questions: Mapping[str, QuestionResult] = field(default_factory=dict)
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """Show the cases, the sweeps and the notes in a notebook."""
+        rows = [
+            [
+                name,
+                each.model,
+                next(iter(each.values.items()), ("", ""))[0],
+                next(iter(each.values.values()), ""),
+                each.method,
+            ]
+            for name, each in self.cases.items()
+        ]
+        parts = [html_table(self.title or self.name, ["case", "model", "value", "amount", "method"], rows)]
+        parts += [sweep._repr_html_() for sweep in self.sweeps]
+        parts += [html_table("", ["notes"], [[note] for note in self.notes])] if self.notes else []
+        return "".join(parts)
 
     def named_answers(self) -> dict[str, Answer]:
         """Give every answer that a table or a picture may name: the cases, and what questions add."""

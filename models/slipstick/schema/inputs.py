@@ -5,9 +5,11 @@ Solver options are among the settings. Every quantity of the inputs becomes a pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -20,7 +22,19 @@ from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
 from slipstick.schema.library import TECHNOLOGY, Library, is_file_name, kinds_called, names, spec_model, unknown_name
-from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, canonical, from_plain, leaves, split
+from slipstick.schema.text import (
+    STANDARD_INPUT,
+    Entry,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    at,
+    canonical,
+    from_plain,
+    leaves,
+    split,
+)
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.validate import problem, validate
 from slipstick.schema.values import MACHINE, DescribedValue, entries, parameters_of, with_sources
@@ -247,7 +261,11 @@ def _file_inputs(
         tree = Table(
             {**tree.entries, "machine": Entry(settings["machine"].mark, machine_tree(settings, library))}, tree.mark
         )
-    name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
+    name = (
+        "standard-input"
+        if reference == STANDARD_INPUT
+        else Path(reference).name.removesuffix(".yaml").removesuffix(".yml")
+    )
     laid, notes = with_technology(tree, name, (), settings, values, library)
     return Inputs(kind, name, laid, spec_model(kind, laid), library.sources, notes=notes)
 
@@ -550,9 +568,13 @@ def described(inputs: Inputs) -> dict[str, DescribedValue]:
     return {**found, **_defaults(inputs, found)}
 
 
+_NUMBERED = re.compile(r"\.[0-9]")
+"""The part of a path that is an item of a listing, which goes by its name where it has one."""
+
+
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
     named = (
-        replace(each, path=canonical(inputs.tree, each.path))
+        replace(each, path=canonical(inputs.tree, each.path)) if _NUMBERED.search(each.path) else each
         for each in with_sources(entries(spec), inputs.tree, inputs.sources)
     )
     return {each.path: each for each in named}

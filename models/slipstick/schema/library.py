@@ -19,7 +19,20 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, create_model
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
-from slipstick.schema.text import Mark, Node, Scalar, Table, at, join, merge, read_file, replace
+from slipstick.schema.text import (
+    STANDARD_INPUT,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    at,
+    file_text,
+    join,
+    merge,
+    read_file,
+    replace,
+    standard_input,
+)
 from slipstick.schema.validate import problems_of
 
 _MACHINES, _PROGRAMS, _TECHNOLOGIES = (
@@ -79,7 +92,7 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
     UnknownNameError : no spec of that kind has the name
     """
     if is_file_name(reference):
-        return (beside or Path()) / reference
+        return Path(reference) if reference == STANDARD_INPUT else (beside or Path()) / reference
     if path := _named(kind, reference):
         return path
     raise unknown_name(kind, reference.removeprefix(f"{kind}/"), names(kind))
@@ -92,6 +105,8 @@ _USES = {
     "workload": "a workload: slipstick solve MODEL --workload {name}",
     "machine": "a machine: slipstick solve MODEL --machine {name}",
     "technology": "a technology: slipstick solve MODEL --technology {name}",
+    "program": "a program: slipstick solve {name} --machine M",
+    "law": "a law: slipstick solve law/{name}",
 }
 """What a name of each kind is, and how it is used; what is not here is shown."""
 
@@ -102,24 +117,31 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
-    hint = ""
-    others = [] if not name or is_file_name(name) else kinds_called(name)
-    if others and not any(each.endswith(f"/{name}") for each in known):
-        hint = f": it is {_use(others[0], name)}"
+    hint, others = "", _of_other_kinds(name, known)
+    if name in others and not any(each.endswith(f"/{name}") for each in known):
+        hint = f": it is {_use(others[name], name)}"
     elif "did you mean" not in did_you_mean(name, known):
         laws = [each for each in known if each.startswith("law/") and name and name.casefold() in each]
-        hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?" if laws else _near_of_any_kind(name, known)
+        # A name of another kind is farther off than one of its own kind, so it must be nearer in letters.
+        near = get_close_matches(name, others, n=1, cutoff=0.8)
+        near = near or get_close_matches(name.rpartition("/")[2], others, n=1, cutoff=0.8)
+        if laws:
+            hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?"
+        elif near:
+            hint = f"; did you mean {near[0]!r}? It is {_use(others[near[0]], near[0])}"
     return UnknownNameError(kind, name[:100], known, hint)
 
 
-def _near_of_any_kind(name: str, known: Sequence[str]) -> str:
-    """Say which spec of another kind a misspelt name may mean, and how that is used."""
-    if is_file_name(name) or len(name) > LONGEST_NAME:
-        return ""
-    others = {each: kind for kind in reversed(FOLDERS) for each in names(kind) if each not in known}
-    # A name of another kind is farther off than one of its own kind, so it must be nearer in letters.
-    near = next(iter(get_close_matches(name.rpartition("/")[2], others, n=1, cutoff=0.8)), "")
-    return f"; did you mean {near!r}? It is {_use(others[near], near)}" if near else ""
+def _of_other_kinds(name: str, known: Sequence[str]) -> dict[str, str]:
+    """Give the kind of each spec, program and law that is none of the known; nothing for the name of a file."""
+    if is_file_name(name) or not 0 < len(name) <= LONGEST_NAME:
+        return {}
+    from slipstick.law import LAWS
+
+    ours = {each.rpartition("/")[2] if each.startswith("law/") else each for each in known}
+    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(import_module("slipstick.program").PROGRAMS, "program")
+    found |= {each: kind for kind in reversed(FOLDERS) for each in names(kind)}
+    return {each: kind for each, kind in found.items() if each not in ours}
 
 
 def _use(kind: str, name: str) -> str:
@@ -135,12 +157,12 @@ def _named(kind: str, reference: str) -> Path | None:
 
 
 def is_file_name(reference: str) -> bool:
-    """Tell the path of a spec's file from a name in the catalogue.
+    """Tell the path of a spec's file, or a hyphen for standard input, from a name in the catalogue.
 
     >>> is_file_name("mine/web.yaml"), is_file_name("activity/web")
     (True, False)
     """
-    return reference.endswith((".yaml", ".yml"))
+    return reference.endswith((".yaml", ".yml")) or reference == STANDARD_INPUT
 
 
 def kinds_called(reference: str) -> list[str]:
@@ -244,7 +266,7 @@ class Library:
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
         why = _endless(path, _open)
-        if beside is not None and not os.path.lexists(path):
+        if beside is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
             why = f"there is no file {short(reference)}; check its name"
         if why:
             raise mark.error(why, at_path)
@@ -256,7 +278,7 @@ class Library:
         """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""
         path = find("", reference, self._folder(at_mark))
         try:
-            return kind_of(self._read(path)) if path.is_file() else ""
+            return kind_of(self._read(path)) if path.is_file() or str(path) == STANDARD_INPUT else ""
         except SpecError:
             return ""
 
@@ -345,8 +367,9 @@ class Library:
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
         start = Path.cwd() if first.is_relative_to(ours) else first
+        content = standard_input() if str(path) == STANDARD_INPUT else path.read_bytes()
         name = (Path("specs") / file.relative_to(ours)) if file.is_relative_to(ours) else os.path.relpath(file, start)
-        self.hashes[Path(name).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+        self.hashes[Path(name).as_posix()] = hashlib.sha256(content).hexdigest()
 
     def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         base = at(tree, ["extends"])
@@ -425,11 +448,15 @@ def editor_schema(kind: str) -> dict[str, Any]:
     >>> editor_schema("network")["title"]
     'NetworkSpec'
     """
-    if kind not in FOLDERS:
-        raise UnknownNameError("kind of spec", kind, list(FOLDERS))
+    _check_kind_name(kind)
     schema = _two_machines() if kind == "machine" else _schema(kind, spec_model(kind))
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
+
+
+def _check_kind_name(kind: str) -> None:
+    if kind not in FOLDERS:
+        raise UnknownNameError("kind of spec", kind, list(FOLDERS))
 
 
 def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
@@ -478,3 +505,58 @@ def _close(schema: Any) -> None:
     elif isinstance(schema, list):
         for each in schema:
             _close(each)
+
+
+_STARTERS = {
+    "machine": "gpu-node-a100",
+    "network": "infiniband-hdr",
+    "workload": "sor",
+    "technology": "eight-times",
+    "trend": "processors-only-1997",
+    "activity": "lock-and-bus",
+    "queueing-network": "central-server",
+    "study": "isoefficiency",
+    "profile": "lucier-1988",
+    "counts": "raytrace-numbered-1",
+}
+"""The spec of the catalogue that a starter of each kind is made from by default."""
+
+
+def starter(kind: str, name: str = "") -> str:
+    """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and the keys that it leaves out.
+
+    Its first line tells editors the JSON Schema, which stands beside it as ``KIND.schema.json``.
+
+    Parameters
+    ----------
+    kind : one of `FOLDERS`
+    name : a spec of that kind by name, or its file
+
+    Raises
+    ------
+    UnknownNameError : there is no such kind
+    SpecError : there is no such spec, or it is wrong
+    """
+    _check_kind_name(kind)
+    name = name or _STARTERS[kind]
+    path = find(kind, name)
+    tree = Library().load(kind, name)
+    fields = spec_model(kind, tree).model_fields.items()
+    meanings = {field.alias or key: field.description or "" for key, field in fields}
+    lines = [
+        f"# yaml-language-server: $schema={kind}.schema.json",
+        f"# `slipstick schema {kind}` prints the schema by which editors complete and check this file.",
+        f"# Made from {kind}/{path.stem}; change what differs, then: slipstick check FILE",
+    ]
+    written = file_text(path).splitlines()
+    while written and written[0].startswith("#"):
+        del written[0]
+    used = set()
+    for line in written:
+        key = line.partition(":")[0].strip("'\"")
+        if key in meanings:
+            lines += ["", f"# {meanings[key]}"]
+            used.add(key)
+        lines.append(line)
+    others = [f"# {key}: {words}" for key, words in meanings.items() if key not in used]
+    return "\n".join([*lines, "", "# Further keys:", *others, ""])

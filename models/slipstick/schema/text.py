@@ -19,13 +19,16 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import zlib
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from gzip import GzipFile
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeAlias
@@ -624,6 +627,8 @@ class _TreeReader:
 
 
 MOST_BYTES = 1024 * 1024
+STANDARD_INPUT = "-"
+"""The name of a file that stands for standard input."""
 _ADVICE = "split the file, use `extends:`"
 
 
@@ -696,7 +701,7 @@ def shown_name(path: Path | str) -> str:
     >>> shown_name("runs\x07.csv")
     "'runs\\\\x07.csv'"
     """
-    name = str(path)
+    name = "standard input" if str(path) == STANDARD_INPUT else str(path)
     return name if name.isprintable() else ascii(name)
 
 
@@ -734,8 +739,11 @@ def read_value(text: str, file: str) -> Node:
 
 @contextmanager
 def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[BinaryIO]:
-    """Open a regular file of at most so many bytes."""
+    """Open a regular file of at most so many bytes, or standard input under the name of a hyphen."""
     try:
+        if str(path) == STANDARD_INPUT:
+            yield BytesIO(standard_input())
+            return
         about = os.stat(path)
         if stat.S_ISDIR(about.st_mode):
             raise start.error("this is a directory; name a file in it")
@@ -748,6 +756,13 @@ def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[B
         raise start.error("there is no such file; check its name") from None
     except OSError as error:
         raise start.error(f"the file cannot be read: {error.strerror or error}") from None
+
+
+@cache
+def standard_input() -> bytes:
+    """Read standard input once, 256 MiB at most, for a command may look at a file several times."""
+    pieces = iter(lambda: sys.stdin.buffer.read(1 << 20), b"")  # whose number is not known before
+    return b"".join(islice(pieces, 256))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from slipstick.errors import SpecError, UnknownNameError
+from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import Expr
 from slipstick.law import LAWS, Law
 from slipstick.model.network import QueueingNetwork
@@ -15,7 +15,7 @@ from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.schema.inputs import Inputs, Settings, build, build_workload, resolve
+from slipstick.schema.inputs import Inputs, Settings, build, build_workload, model_names, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
     FOLDERS,
@@ -29,7 +29,7 @@ from slipstick.schema.library import (
     unknown_name,
 )
 from slipstick.schema.programs import CountsSpec
-from slipstick.schema.text import Mark, Node, Scalar, at, plain
+from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, plain
 from slipstick.schema.validate import validate
 from slipstick.schema.values import DescribedValue, entries, with_sources
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 KINDS = (*FOLDERS, "program", "law")
 
 
-def listed(kind: str | None = None) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it.
+def listed(kind: str | None = None, search: str = "") -> list[CatalogueLine]:
+    """List the catalogue, or one kind of it; with a search what has the text in its name or title.
 
     Raises
     ------
-    UnknownNameError : there is no such kind
+    UnknownNameError : there is no such kind, or nothing has the text
 
     >>> [each.name for each in listed("network")][:3]
     ['25gbe-tcp', 'atm-oc3', 'fast-ethernet']
@@ -52,7 +52,12 @@ def listed(kind: str | None = None) -> list[CatalogueLine]:
     if kind is not None and kind.rstrip("s") not in KINDS and kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
     wanted = KINDS if kind is None else (kind if kind in KINDS else kind.rstrip("s"),)
-    return [line for each in wanted for line in _lines(each)]
+    lines = [line for each in wanted for line in _lines(each)]
+    text = search.casefold()
+    found = [each for each in lines if text in each.name.casefold() or text in each.title.casefold()]
+    if not found and search:
+        raise UnknownNameError("name or title with", search[:100], [each.name for each in lines])
+    return found
 
 
 def shown(name: str) -> CatalogueEntry:
@@ -71,18 +76,7 @@ def shown(name: str) -> CatalogueEntry:
     if kind in FOLDERS and not rest:
         _write_kind(kind, [f"{kind}/{each}" for each in names(kind)])
     library = Library()
-    if is_file_name(name):
-        kind, tree = library.open(Path(name))
-    else:
-        kinds = [kind] if kind in FOLDERS else kinds_called(name)
-        if not kinds and rest:
-            raise UnknownNameError("kind", kind, KINDS)
-        if not kinds:
-            raise unknown_name("spec", name, [*spec_names(), *(f"law/{each}" for each in LAWS)])
-        if len(kinds) > 1:
-            _write_kind(name, [f"{each}/{name}" for each in kinds])
-        kind = kinds[0]
-        tree = library.load(kind, name)
+    kind, tree = _spec(name, library)
     spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
     found = (
@@ -90,12 +84,41 @@ def shown(name: str) -> CatalogueEntry:
         if kind == "workload"
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
-    text = find(kind, name).read_text() if kind in ("activity", "study", "trend") else ""
+    text = file_text(find(kind, name)) if kind in ("activity", "study", "trend") else ""
     if isinstance(spec, CountsSpec):
         text = _totals(spec.counted())
     return CatalogueEntry(
         kind, Path(name).stem, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
     )
+
+
+def spec_file(name: str) -> str:
+    """Give the text of the file of a spec, as it stands.
+
+    Raises
+    ------
+    UnknownNameError : there is no such kind or name, or it is no file
+    SpecError : its file is wrong
+    """
+    if name in PROGRAMS or name.startswith(("law/", "program/")):
+        raise UnknownNameError("file of", name, (), ": it is computed; slipstick explain has its equations")
+    kind, _ = _spec(name, Library())
+    return file_text(find(kind, name))
+
+
+def _spec(name: str, library: Library) -> tuple[str, Table]:
+    """Find a spec by its file, or by its name alone or as ``KIND/NAME``."""
+    kind, _, rest = name.partition("/")
+    if is_file_name(name):
+        return library.open(Path(name))
+    kinds = [kind] if kind in FOLDERS else kinds_called(name)
+    if not kinds and rest and kind not in KINDS and did_you_mean(kind, KINDS).startswith("; did you mean"):
+        raise UnknownNameError("kind", kind, KINDS)
+    if not kinds:
+        raise unknown_name("spec", name, [*spec_names(), *model_names()])
+    if len(kinds) > 1:
+        _write_kind(name, [f"{each}/{name}" for each in kinds])
+    return kinds[0], library.load(kinds[0], name)
 
 
 def _write_kind(name: str, known: Sequence[str]) -> NoReturn:

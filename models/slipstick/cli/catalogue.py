@@ -1,0 +1,165 @@
+"""The commands that look things up, check files and begin new ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from slipstick.cli.console import DONE, complete, json_option, out_option, print_json, write_text
+from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
+
+
+@click.command("list")
+@click.argument("kind", required=False)
+@click.option("--search", metavar="TEXT", help="Only what has TEXT in its name or title, capitals or not.")
+@click.option("--all", "whole", is_flag=True, help="Every name with its title. [of each kind the first names]")
+@json_option
+def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> int:
+    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
+    activity, queueing-network, study, profile, program, law.
+
+    \b
+    Examples:
+      slipstick list law
+      slipstick list --search barrier
+    """
+    from slipstick.report.answer import catalogue_summary, catalogue_text
+    from slipstick.study.catalogue import listed
+
+    lines = listed(kind, search or "")
+    if as_json:
+        print_json({"catalogue": [asdict(each) for each in lines]})
+        return DONE
+    short = kind is None and search is None and not whole
+    return write_text((catalogue_summary(lines) if short else catalogue_text(lines)) + "\n", None)
+
+
+@click.command()
+@click.argument("name", metavar="[KIND/]NAME", shell_complete=complete("spec"))
+@click.option("--yaml", "as_yaml", is_flag=True, help="Print the file of a spec as it stands.")
+@json_option
+def show(name: str, as_yaml: bool, as_json: bool) -> int:
+    """Show a spec, a file or a name in the catalogue: every value with its path, unit and source.
+
+    \b
+    Examples:
+      slipstick show machine/rs6000-43p-atm
+      slipstick show --yaml network/infiniband-hdr > my-network.yaml
+    """
+    from slipstick.report.answer import spec_text
+    from slipstick.study.catalogue import shown, spec_file
+
+    if as_yaml:
+        return write_text(spec_file(name), None)
+    found = shown(name)
+    if as_json:
+        from slipstick.report.document import value_documents
+
+        head = {key: getattr(found, key) for key in ("kind", "name", "title", "source", "text")}
+        print_json({**head, "values": value_documents(found.entries)})
+        return DONE
+    return write_text(spec_text(found) + "\n", None)
+
+
+@click.command()
+@click.argument("kind")
+@click.option(
+    "--from", "name", metavar="NAME", default="", help="Spec to begin with: a name in the catalogue, or a file."
+)
+@out_option
+def new(kind: str, name: str, out: Path | None) -> int:
+    """Write a commented file to begin with, of a KIND: machine, network, workload, technology, trend,
+    activity, queueing-network, study, profile, counts.
+
+    Its first line tells editors the schema that completes and checks it; with --out that is written beside it.
+
+    \b
+    Examples:
+      slipstick new activity --out mine.yaml
+      slipstick new machine --from rs6000-43p-atm --out my-machine.yaml
+    """
+    from slipstick.schema.library import editor_schema, starter
+
+    text = starter(kind, name)
+    if out is None:
+        return write_text(text, None)
+    if out.exists():
+        raise InputError(f"{out} is there already; choose another name with --out")
+    write_text(text, out)
+    beside = out.with_name(f"{kind}.schema.json")
+    return DONE if beside.exists() else write_text(json.dumps(editor_schema(kind), indent=2) + "\n", beside)
+
+
+@click.command()
+@click.argument("specs", nargs=-1, required=True, shell_complete=complete("spec"))
+@json_option
+def check(specs: Sequence[str], as_json: bool) -> int:
+    """Check SPECS, files or names in the catalogue, and everything they name, without solving anything."""
+    from slipstick.study.check import check_reference
+
+    problems: list[Problem] = []
+    for spec in specs:
+        try:
+            kinds = check_reference(spec)
+        except SpecError as error:
+            problems += error.problems
+        else:
+            if not as_json:
+                click.echo("\n".join(f"{spec}: a valid {kind}" for kind in kinds))
+    if problems:
+        raise SpecError(problems)
+    if as_json:
+        print_json({"answers": []})
+    return DONE
+
+
+@click.command()
+@click.argument("kind")
+def schema(kind: str) -> int:
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
+    trend, activity, queueing-network, study, profile."""
+    from slipstick.schema.library import editor_schema
+
+    return write_text(json.dumps(editor_schema(kind), indent=2) + "\n", None)
+
+
+@click.command()
+@click.argument("term", required=False)
+def glossary(term: str | None) -> int:
+    """Print the glossary, or its entries that mention TERM.
+
+    \b
+    Examples:
+      slipstick glossary
+      slipstick glossary "service demand"
+    """
+    text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
+    return write_text(glossary_text(text, term), None)
+
+
+def glossary_text(text: str, term: str | None) -> str:
+    """Choose the entries of a glossary that mention a term, those of its name first; all of the text without a term.
+
+    Parameters
+    ----------
+    text : entries ``- **term**: meaning``, which may go on in lines that are set in
+
+    Raises
+    ------
+    UnknownNameError : no entry mentions the term
+    """
+    if term is None:
+        return text
+    entries = dict(re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE))
+    names = {head: head.replace("*", "").lower() for head in entries}
+    wanted = term.lower()
+    mention = [head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()]
+    if not mention:
+        raise UnknownNameError("term", term[:100], list(names.values()))
+    mention.sort(key=lambda head: (names[head] != wanted, wanted not in names[head]))
+    return "".join(f"{names[head]}: {entries[head]}" for head in mention)

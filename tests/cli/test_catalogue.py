@@ -1,0 +1,157 @@
+"""Looking things up, beginning new files, standard input, and what is printed for a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from slipstick.cli.console import echo
+from slipstick.cli.main import cli, main
+from slipstick.schema import text
+from slipstick.schema.library import FOLDERS, names, starter
+from slipstick.study.check import check_file
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Put a text on standard input."""
+
+    def put(words: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(words.encode())))
+        text.standard_input.cache_clear()
+
+    yield put
+    text.standard_input.cache_clear()
+
+
+def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "slipstick [OPTIONS] [COMMAND]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(starter(kind))
+    assert check_file(path) == kind
+    assert path.read_text().startswith(f"# yaml-language-server: $schema={kind}.schema.json\n")
+    assert "\n# one line for tables and catalogues\ntitle: " in path.read_text()
+
+
+def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    assert main(["new", "machine", "--from", "bbn-gp1000", "-o", str(path)]) == 0
+    assert capsys.readouterr().err == f"wrote {path}\nwrote {tmp_path / 'machine.schema.json'}\n"
+    assert json.loads((tmp_path / "machine.schema.json").read_text())["title"] == "Machine"
+    before = path.read_text()
+    assert "# between processors and memory modules\ninterconnect:" in before
+    assert main(["new", "machine", "-o", str(path)]) == 2
+    assert "mine.yaml is there already; choose another name with --out" in capsys.readouterr().err
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["new", "aktivity"], "there is no kind of spec 'aktivity'; did you mean 'activity'?"),
+        (["new", "machine", "--from", "lock-and-bus"], "it is an activity: slipstick solve lock-and-bus"),
+        (["show", "--yaml", "law/flow-line"], "'law/flow-line': it is computed; slipstick explain has its equations"),
+        (["list", "--search", "zzzz"], "there is no name or title with 'zzzz'"),
+        (["run", "amdahl-speedup"], "it is a law: slipstick solve law/amdahl-speedup"),
+        (["run", "amdahl-speedupp"], "did you mean 'amdahl-speedup'? It is a law"),
+        (["run", "dvsm/lock"], "it is a program: slipstick solve dvsm/lock --machine M"),
+        (["show", "dvsm/lokc"], "did you mean 'dvsm/lock'?"),
+    ],
+)
+def test_what_cannot_be_found_is_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_list_is_short_by_default_and_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    short = capsys.readouterr().out
+    assert f"network ({len(names('network'))}): 25gbe-tcp, " in short
+    assert len(short.splitlines()) < 45
+    assert main(["list", "--search", "Multiprocessor TRACE"]) == 2
+    assert main(["list", "--search", "ETHERNET"]) == 0
+    found = capsys.readouterr().out
+    assert "fast-ethernet" in found
+    assert "rs6000-43p-fast-ethernet" in found
+    assert "lock-and-bus" not in found
+
+
+def test_lookups_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    def document(*arguments: str) -> dict[str, object]:
+        assert main([*arguments, "--json"]) == 0
+        made: dict[str, object] = json.loads(capsys.readouterr().out)
+        assert made["problems"] == []
+        return made
+
+    assert document("list", "network")["catalogue"][0]["name"] == "25gbe-tcp"  # type: ignore[index]
+    adapter = document("show", "network/atm-oc3")["values"]["adapter"]  # type: ignore[index]
+    assert (adapter["unit"], adapter["meaning"][:7]) == ("s", "latency")
+    law = document("explain", "law/flow-line")
+    assert law["name"] == "law/flow-line"
+    assert "\\text" in str(law["latex"])
+
+
+def test_a_spec_is_shown_as_its_file_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "--yaml", "activity/lock-and-bus"]) == 0
+    assert capsys.readouterr().out == Path("specs/activities/lock-and-bus.yaml").read_text()
+
+
+def test_a_hyphen_is_standard_input(typed: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("check", "solve", "show", "explain"):
+        typed(starter("activity"))
+        assert main([command, "-"]) == 0, command
+    typed("activity: 1\ncycle: [{dely: 1 ms}]\npopulation: {processors: 2}\n")
+    assert main(["check", "-"]) == 2
+    assert "standard input:2:10: cycle.0.dely: " in capsys.readouterr().err
+    typed("p,time [s]\n1,10\n2,6\n4,4\n")
+    assert main(["measured", "-"]) == 0
+
+
+def test_tables_follow_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    widths = []
+    for columns in ("80", "140"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["list", "law"]) == 0
+        widths.append(max(map(len, capsys.readouterr().out.splitlines())))
+    assert widths[0] <= 80
+    assert 100 < widths[1] <= 140
+
+
+def test_warnings_have_a_colour_unless_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(click, "echo", lambda words, err: printed.append(words))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    echo("time 3 s\nnote: a bound")
+    monkeypatch.setenv("NO_COLOR", "1")
+    echo("time 3 s\nnote: a bound")
+    assert printed == [f"time 3 s\n{click.style('note', fg='yellow', bold=True)}: a bound", "time 3 s\nnote: a bound"]
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "found"),
+    [
+        (["run"], "dvsm-what", ["dvsm-what-if"]),
+        (["solve"], "law/amdahl-s", ["law/amdahl-speedup"]),
+        (["solve", "x", "--machine"], "rs6000-43p-a", ["rs6000-43p-atm"]),
+        (["show"], "infiniband-h", ["infiniband-hdr"]),
+        (["check"], "mine/", ["mine/"]),
+        ([], "gal", ["gallery"]),
+    ],
+)
+def test_a_shell_completes_commands_names_and_paths(words: list[str], begun: str, found: list[str]) -> None:
+    completions = ShellComplete(cli, {}, "slipstick", "_SLIPSTICK_COMPLETE").get_completions(words, begun)
+    assert [each.value for each in completions] == found
