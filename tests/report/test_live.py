@@ -13,6 +13,7 @@ import quickjs
 
 from slipstick.answer import Answer, Value
 from slipstick.cli.main import main
+from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.expression.kernels import OPERATORS
 from slipstick.expression.nodes import (
@@ -236,6 +237,13 @@ def test_sliders_keep_an_exact_answer_exact() -> None:
     assert found.answer.exact
     assert found.sliders
     assert "population.processors" not in [each.name for each in found.sliders]
+    alone = {"model": read_value("relaxation", "model"), "parameters.processors": read_value("1", "n")}
+    with pytest.raises(ModelError, match="choose --with mean-value"):
+        live_model(alone, over=["parameters.processors"])
+    with pytest.raises(UnknownNameError, match=r"did you mean 'parameters\.work'"):
+        live_model(settings, over=["parameters.wrk"])
+    asked = live_model({"model": read_value("lock-and-bus", "model")}, over=["population.processors"])
+    assert (asked.sliders[0].name, asked.sliders[0].whole) == ("population.processors", True)
     closed = live_model({"model": read_value("lock-and-bus", "model")}, "closed-form")
     assert closed.tape is not None
     assert not closed.answer.exact

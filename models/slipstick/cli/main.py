@@ -310,19 +310,23 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
 @click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option("--with", "method", metavar="METHOD", help="Method that answers. [the best that applies]")
+@click.option("--slider", "over", metavar="PATH", multiple=True, help="Input to move, before those that matter most.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")
-def page(model: str, changes: Sequence[str], method: str | None, out: Path | None, **specs: str | None) -> int:
+def page(
+    model: str, changes: Sequence[str], method: str | None, over: Sequence[str], out: Path | None, **specs: str | None
+) -> int:
     """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders for what matters.
 
     \b
     Examples:
       slipstick page my-program
+      slipstick page lock-and-bus --slider population.processors --slider parameters.critical
       slipstick page dvsm/diff-request --machine rs6000-43p-atm -o diffs.html
     """
     from slipstick.report.live import live_page
     from slipstick.study.live import live_model
 
-    found = live_model({**_references(model, specs), **nodes_of(changes)}, method)
+    found = live_model({**_references(model, specs), **nodes_of(changes)}, method, over=over)
     return write_text(live_page(found), out or Path(f"{Path(model).stem}.html"))
 
 

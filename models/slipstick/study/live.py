@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -40,7 +40,9 @@ _TRIED = 200
 _GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
 
-def live_model(settings: Settings, method: str | None = None, library: Library | None = None) -> LiveModel:
+def live_model(
+    settings: Settings, method: str | None = None, library: Library | None = None, over: Sequence[str] = ()
+) -> LiveModel:
     """Solve a model, and take what a page needs to solve it again.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers by mean value and of networks
@@ -51,9 +53,11 @@ def live_model(settings: Settings, method: str | None = None, library: Library |
     settings : values by path, as for `slipstick.study.solve.solve_settings`
     method : by name; None is the best that applies
     library : what was read so far
+    over : inputs that get a slider before those that matter most
 
     Raises
     ------
+    UnknownNameError : the answer does not depend on such an input
     NoAnswerError : the model has none at these values
     SpecError : something is wrong with the settings
     """
@@ -67,13 +71,13 @@ def live_model(settings: Settings, method: str | None = None, library: Library |
     quantity = min(answer.values, key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient))
     found = LiveModel(title, answer, quantity)
     if answer.method != CLOSED_FORM:
-        return _gridded(found, built)
+        return _gridded(found, built, over)
     if isinstance(model, Law):
         if model.conditions:
             return replace(found, fixed="the law holds under conditions, which are not checked in a page")
         tape = CompiledLaw(model, built.parameters).tape
         listing = tape.listing()
-        return _moved(replace(found, tape={**listing, "outputs": 2 * listing["outputs"]}), tape, built, None)
+        return _moved(replace(found, tape={**listing, "outputs": 2 * listing["outputs"]}), tape, built, None, over)
     assert isinstance(model, Model)
     if model.population.open:
         return replace(found, fixed="a stream of arrivals saturates, which is not checked in a page")
@@ -82,7 +86,7 @@ def live_model(settings: Settings, method: str | None = None, library: Library |
     listing, labels = tape.listing(), Labels.of(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
-    return _moved(replace(found, tape=listing, components=components, pipelines=pipelines), tape, built, form)
+    return _moved(replace(found, tape=listing, components=components, pipelines=pipelines), tape, built, form, over)
 
 
 def live_base(results: Results, cases: Mapping[str, Settings], library: Library) -> LiveModel | None:
@@ -99,36 +103,43 @@ def live_base(results: Results, cases: Mapping[str, Settings], library: Library)
     return found if found.sliders else None
 
 
-def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None) -> LiveModel:
+def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]) -> LiveModel:
     """Add the values, and a slider for each of the inputs that change the answer most."""
     slopes, still = found.answer.gradient[found.quantity], _chances(built)
     values = {name: float(each.value) for name, each in tape.parameters.items() if each.value is not None}
     known = {name: value for name, value in values.items() if value > 0 and name not in still}
     makes = {name: _slider(tape.parameters[name], value, built) for name, value in known.items()}
     effects = {name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name]) for name, value in known.items()}
-    names = sorted((name for name in known if effects[name]), key=lambda name: -effects[name])
     sliders: list[Slider] = []
-    for name in names:
+    for name in _ranked(effects, over):
         each = makes[name]
         ends = {other.name: np.array([other.high]) for other in (*sliders, each)}
         # A processor or an item more may be the first that waits.
         if form is None or not found.answer.exact or form.exact(ends).all():
             sliders.append(each)
+        elif name in over:
+            raise ModelError(f"with more {name} the closed form is not exact any more; choose --with {MEAN_VALUE}")
     return replace(found, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
-def _gridded(found: LiveModel, built: BuiltModel) -> LiveModel:
+def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
+    """Put the inputs that are asked for first, then the others by what they change."""
+    for name in over:
+        if name not in effects:
+            raise UnknownNameError("input to move", name, list(effects))
+    others = sorted((name for name in effects if effects[name] and name not in over), key=lambda name: -effects[name])
+    return [*dict.fromkeys(over), *others]
+
+
+def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveModel:
     """Answer at the points of a grid over the inputs that matter most, and see how far off interpolation is between them."""
     method = found.answer.method
     form = form_of(built.model, built.parameters, method, built.options.simulation) if method in _GRIDDED else None
     slopes = found.answer.gradient.get(found.quantity, {})
-    known = {
-        name: built.parameters[name] for name in slopes if name in built.parameters and name not in _chances(built)
-    }
+    among = form.parameters if form else ()
+    known = {name: built.parameters[name] for name in among if name in built.parameters and name not in _chances(built)}
     values = {name: float(each.value) for name, each in known.items() if each.value is not None and each.value > 0}
-    names = sorted((name for name in values if slopes[name]), key=lambda name: -abs(slopes[name] * values[name]))[
-        :_AXES
-    ]
+    names = _ranked({name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over)[:_AXES]
     if form is None or not names:
         return replace(found, fixed=f"answers by {method} do not run in a page")
     for reach in _GRID_REACHES:
