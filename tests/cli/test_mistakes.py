@@ -40,12 +40,6 @@ vary:
     axes:
       parameters.work: [1, 2]
 """,
-    "seek.yaml": """\
-study: 1
-base: {model: b.yaml}
-seek:
-  enough: {of: resources.bus.servers, from: 1, to: 8, where: time <= 20 ms}
-""",
     "fast.yaml": """\
 machine: 1
 network: fast-ethernet
@@ -130,13 +124,6 @@ MISTAKES = [
         ),
     ),
     (["solve", "locks"], "MODEL: there is no model 'locks': it is a study: slipstick run locks"),
-    (
-        ["check", "seek.yaml"],
-        (
-            "seek.yaml:4:16: seek.enough.of: resources.bus.servers is a whole number that base is built from; vary it in a "
-            "sweep, which answers for each"
-        ),
-    ),
 ]
 
 
