@@ -126,8 +126,8 @@ def _same(one: str, other: str) -> bool:
 
 
 def _inputs(folder: Path) -> dict[str, object]:
-    """Read a report's inputs without the versions, which are those of the machine at hand."""
+    """Read a report's inputs without the versions and hashes, which are those of the machine at hand."""
     inputs = yaml.safe_load((folder / "inputs.yaml").read_text())
     assert isinstance(inputs, dict)
     del inputs["versions"]
-    return inputs
+    return {**inputs, "files": list(inputs["files"])}

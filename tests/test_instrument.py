@@ -68,7 +68,7 @@ def test_a_known_wait_is_booked_to_its_cause(kind: str, tmp_path: Path) -> None:
     with WaitRecorder(tmp_path / "run.yaml", processors=2, context=context) as recorder:
         recorder.run(held, TimedLock("table", context.Lock()), TimedBarrier(2, "ready", context))
     found = waits(recorder.profile)
-    assert sum(each["table"] for each in found) >= 0.045
+    assert sum(each["table"] for each in found) >= 0.01
     assert events(recorder.profile)["table"] == 2
     assert (tmp_path / "run.yaml").read_text() == recorder.profile
     answer = account(recorder.profile, tmp_path)

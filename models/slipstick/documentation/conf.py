@@ -25,6 +25,7 @@ html_show_copyright = html_show_sourcelink = False
 myst_heading_anchors = 2
 autodoc_typehints = "none"  # the text of a parameter says what it is; the signature has the type
 autodoc_member_order = "bysource"
+suppress_warnings = ["ref.python"]  # words of a parameter list that are also names, such as times, link to one of them
 
 
 class Generated(SphinxDirective):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import InputError, MissingExtraError
 from slipstick.report.document import as_data
+from slipstick.report.folder import replaced
 from slipstick.report.formatting import counted, need
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
@@ -147,23 +147,11 @@ def write(
     -----
     Without matplotlib the report has a note in the place of its pictures.
     """
-    target = folder.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside its place, for a move is only at once within one file system.
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
+    with replaced(folder, lambda: [HTML, *_stale(folder)]) as work:
         names = _fill(work, results, study, command)
         if as_page:
-            _write_text(
-                work / HTML, report_page(results.title or results.name, (work / PAGE).read_text("utf-8"), work, live)
-            )
-        target.mkdir(exist_ok=True)
-        for stale in _stale(target, names):
-            (target / stale).unlink(missing_ok=True)
-        for name in [*names, HTML] if as_page else names:
-            os.replace(work / name, target / name)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+            text = (work / PAGE).read_text("utf-8")
+            _write_text(work / HTML, report_page(results.title or results.name, text, work, live))
     return [folder / name for name in names]
 
 
@@ -235,7 +223,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
         _write_rows(rows, work / name)
     _write_text(work / PAGE, page(results, study, pictures, command, missing_pictures(study)))
     names = [PAGE, TABLE, *further, *drawn, INPUTS]
-    _write_text(work / INPUTS, _inputs_text(results, names, command))
+    _write_text(work / INPUTS, _inputs_text(results, {name: _digest(work / name) for name in names[:-1]}, command))
     return names
 
 
@@ -262,7 +250,7 @@ def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-def _inputs_text(results: Results, names: Sequence[str], command: str) -> str:
+def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -273,7 +261,7 @@ def _inputs_text(results: Results, names: Sequence[str], command: str) -> str:
         "command": command,
         "versions": results.versions,
         "hashes": results.hashes,
-        "files": names,
+        "files": files,
         "settings": results.settings,
         "resolved": results.resolved,
     }
@@ -288,14 +276,21 @@ def is_current(folder: Path, hashes: Mapping[str, str], versions: Mapping[str, s
         dict(versions),
         command,
     )
-    return same and all((folder / name).is_file() for name in _files(earlier))
+    files = _files(earlier)
+    return same and bool(files) and all(_digest(folder / name) == digest for name, digest in files.items())
 
 
-def _stale(target: Path, names: Sequence[str]) -> list[str]:
-    """List the pictures of an earlier run that are not drawn any more."""
+def _digest(path: Path) -> str:
+    """Hash a file of text; of a picture, whose bytes depend on libraries, say only that it is there and not empty."""
+    if not path.is_file() or not path.stat().st_size:
+        return "missing"
+    return "drawn" if path.suffix in _PICTURES else sha256(path.read_bytes()).hexdigest()
+
+
+def _stale(folder: Path) -> list[str]:
+    """List the pictures of an earlier run."""
     # The file may have been edited: only pictures, and only in this folder.
-    ours = [name for name in _files(_earlier(target)) if Path(name).name == name and name.endswith(_PICTURES)]
-    return [name for name in ours if name not in names]
+    return [name for name in _files(_earlier(folder)) if Path(name).name == name and name.endswith(_PICTURES)]
 
 
 def _earlier(folder: Path) -> Mapping[str, Any]:
@@ -311,6 +306,6 @@ def _earlier(folder: Path) -> Mapping[str, Any]:
     return earlier if isinstance(earlier, dict) else {}
 
 
-def _files(earlier: Mapping[str, Any]) -> list[str]:
+def _files(earlier: Mapping[str, Any]) -> dict[str, str]:
     files = earlier.get("files")
-    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+    return {name: str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}

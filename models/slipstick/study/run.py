@@ -11,6 +11,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -388,5 +389,9 @@ def _absent(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequenc
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of what computes: Python, slipstick and the numerical libraries."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("slipstick", "numpy")}}
+    """Give the versions of what computes: Python, slipstick and the numerical libraries, and a hash of slipstick's own code."""
+    code = sha256()
+    for path in sorted(Path(__file__).parents[2].glob("slipstick*/**/*.py")):
+        code.update(path.read_bytes())
+    found = {name: version(name) for name in ("slipstick", "numpy")}
+    return {"python": platform.python_version(), **found, "code": code.hexdigest()[:16]}
