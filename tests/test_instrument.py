@@ -181,7 +181,7 @@ def work(lock, barrier):
     barrier.wait()
     for _ in range(3):
         with lock:
-            time.sleep(0.002)
+            time.sleep(0.01)
     barrier.wait()
 if __name__ == "__main__":
     lock, barrier = {made}.Lock(), {made}.Barrier(2)

@@ -46,7 +46,7 @@ BEGIN, END, LAST, RAN, DELAYED, HEAD = range(6)
 CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
 LITTLE = 0.1
-"""Part of the time: a main thread with less useful time is no processor; more time away is told."""
+"""Part of the time; more time away is told."""
 IDLE, NO_CORE, NOT_RUNNING, MISSING = "idle", "no-core", "not-running", "missing"
 MAIN, THREAD = "main", "thread"
 
@@ -477,16 +477,14 @@ class _Spent:
         delayed = min(away, self.cells[DELAYED])
         lost = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
         self.waits = {**waits, **{name: each for name, each in lost.items() if each > 0}}
-        joins = sum(wait for name, wait in waits.items() if name.startswith("join-"))
-        useful = self.end - self.begin - sum(self.waits.values())
-        self.only_waits = joins > 0.5 * (self.end - self.begin) or useful < LITTLE * (self.end - self.begin)
+        self.waited = sum(waits.values())
 
 
 def profile_of(folder: Path, title: str = "") -> str:
     """Write the books of a folder as a profile of one run.
 
     A processor is a rank of `WaitRecorder.run`; without ranks, threads that do not overlap in time share one, and the main thread
-    is left out where it did little but wait for the others, which the text says.
+    is left out where it waited for more than half of the time of the others, which the text says.
 
     Raises
     ------
@@ -496,7 +494,9 @@ def profile_of(folder: Path, title: str = "") -> str:
     if not spent:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
     ranked = [each for each in spent if each.kind.isdigit()]
-    others = [each for each in spent if each.kind != MAIN or not each.only_waits]
+    workers = [each for each in spent if each.kind == THREAD]
+    busy = max((each.end for each in workers), default=0.0) - min((each.begin for each in workers), default=0.0)
+    others = [each for each in spent if each.kind == THREAD or each.waited < 0.5 * busy or not workers]
     counted = ranked or others or spent
     begin, end = counted[0].begin, max(each.end for each in counted)
     processors = list(_shared(counted))
@@ -622,7 +622,9 @@ def patch(folder: str) -> None:
     process.BaseProcess._bootstrap = _closed(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
     global _started
     _started = _now(), time.thread_time(), _delay()
-    atexit.register(lambda: _book().close() if _is_main() else None)
+    # Processes that `multiprocessing` starts for itself are no part of the program.
+    if not re.search(r"multiprocessing\.(resource_tracker|forkserver)", " ".join(sys.orig_argv)):
+        atexit.register(lambda: _book().close() if _is_main() else None)
 
 
 def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
