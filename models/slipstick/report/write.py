@@ -60,7 +60,8 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
             parts.append(block)
             for name, column in block.items():
                 first = found.leading_columns and name.endswith("]")
-                (leading if first else added).setdefault(name, _column_type(column))
+                kinds_of, kind = leading if first else added, _column_type(column)
+                kinds_of[name] = str if str in (kind, kinds_of.get(name)) else kind  # a table may have no word in it
     every = [axis for sweep in results.sweeps for axis in sweep.axes]
     axes: dict[str, type] = {
         axis.path if axis.named else f"{axis.path} [{axis.unit}]": str if axis.named else float for axis in every

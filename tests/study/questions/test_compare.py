@@ -168,7 +168,7 @@ def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
         "population": {"processors": 2},
         "cycle": [{"name": "work", "delay": "4 ms"}, {"name": "update", "delay": "2 ms", "component": "lock"}],
     }
-    assert set(found.versions) == {"python", "slipstick", "numpy"}
+    assert set(found.versions) == {"python", "slipstick", "numpy", "code"}
 
 
 def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
