@@ -132,7 +132,7 @@ EXPRESSION = [
     bad(lambda: maximum(T, B), "cannot compare [s] and [B]: t and b"),
     bad(lambda: select(N, 1, T, B), "cannot choose between [s] and [B]: t and b"),
     bad(lambda: substitute(T, {"t": B}), "cannot put in the place of t [s] and [B]: t and b"),
-    bad(lambda: compare(T, "<", 3), "cannot subtract [s] and [1]: t and 3"),
+    bad(lambda: compare(T, "<", 3), "cannot compare [s] and [1]: t and 3"),
     bad(
         lambda: B + maximum(*(T * n for n in range(2, 20))),
         "cannot add [B] and [s]: b and max(t * 2, t * 3, t * 4, t * 5, t * 6, t * 7, t * 8, t * ...",

@@ -81,7 +81,7 @@ def test_a_condition_that_nothing_meets_leaves_no_points(tmp_path: Path) -> None
     [
         ("partz < 3", "there is no name 'partz'; did you mean 'parts'?"),
         ("parts", "a condition compares two sides, as in 'parts <= 8'"),
-        ("parts < 3 s", "cannot subtract [1] and [s]: parts and 3"),
+        ("parts < 3 s", "cannot compare [1] and [s]: parts and 3"),
         ("__import__('os')", "there is no function '__import__'"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Expr, Like, as_expr
+from slipstick.expression.nodes import Expr, Like, as_expr, one_dimension
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +69,5 @@ def compare(left: Like, relation: str, right: Like) -> Comparison:
     a, b = as_expr(left), as_expr(right)
     if relation not in RELATIONS:
         raise ModelError(f"there is no relation {relation!r}; write one of {' '.join(RELATIONS)}")
-    # A difference of the two sides exists only if they are of one dimension.
-    _ = a - b
+    one_dimension("compare", (a, b))
     return Comparison(a, relation, b)

@@ -475,9 +475,9 @@ def test_refuses_an_expression(formula: str, column: int, message: str) -> None:
         ("bytes < 2 B parts", 13, f"'parts' {MISSING}"),
         ("n <> 2", 4, f"{WANTED} '>'"),
         ("not n < 2", 1, f"there is no name 'not'; known: {ALL_NAMES}"),
-        ("n < t", 3, "cannot subtract [1] and [s]: n and t"),
-        ("1 < n < t", 7, "cannot subtract [1] and [s]: n and t"),
-        ("n <= 4 B", 3, "cannot subtract [1] and [B]: n and 4 B"),
+        ("n < t", 3, "cannot compare [1] and [s]: n and t"),
+        ("1 < n < t", 7, "cannot compare [1] and [s]: n and t"),
+        ("n <= 4 B", 3, "cannot compare [1] and [B]: n and 4 B"),
     ],
 )
 def test_refuses_a_condition(condition: str, column: int, message: str) -> None:

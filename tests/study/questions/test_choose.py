@@ -191,7 +191,7 @@ WRONG = [
     ),
     ("minimize: cost", "minimize: costs", "choose.minimize: there is no name 'costs'; did you mean 'cost'?"),
     ("<= 90 ms", "== 90 ms", "at == nothing starts or stops holding"),
-    ("<= 90 ms", "<= 90", "choose.where: cannot subtract"),
+    ("<= 90 ms", "<= 90", "choose.where: cannot compare"),
     (
         "{from: 3, to: 6, step: 1}",
         "{from: 1, to: 101, step: 1}",

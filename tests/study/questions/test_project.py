@@ -212,7 +212,7 @@ WRONG = [
         "project.watch.2: there is no name 'technology[aplication]'; did you mean 'technology[application]'?",
     ),
     ("efficiency >= 0.5", "efficiency == 0.5", "at == nothing starts or stops holding; write one of < <= > >="),
-    ("efficiency >= 0.5", "efficiency >= 5 ms", "project.watch.0: cannot subtract"),
+    ("efficiency >= 0.5", "efficiency >= 5 ms", "project.watch.0: cannot compare"),
     ("  samples: 1024", "  cases: [bass]", "project.cases.0: there is no case 'bass'; did you mean 'base'?"),
 ]
 
