@@ -45,8 +45,8 @@ BEGIN, END, LAST, RAN, DELAYED, HEAD = range(6)
 """Places in a book: start, end, last event, processor's time, time without a core; then waits and events by cause."""
 CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
-LITTLE = 0.1
-"""Part of the time; more time away is told."""
+TOLD_PART = 0.1
+"""A note tells the part of the time away that is larger than this [1]."""
 IDLE, NO_CORE, NOT_RUNNING, MISSING = "idle", "no-core", "not-running", "missing"
 MAIN, THREAD = "main", "thread"
 
@@ -506,7 +506,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     if counted is others and len(others) < len(spent):
         notes.append("the main thread, which waited for the others, is left out")
     away = sum(each.waits.get(NOT_RUNNING, 0.0) + each.waits.get(NO_CORE, 0.0) for each in counted)
-    if away > LITTLE * len(processors) * (end - begin):
+    if away > TOLD_PART * len(processors) * (end - begin):
         part = away / len(processors) / (end - begin)
         notes.append(
             f"{part:.0%} of the time workers neither ran nor waited for what is timed: other programs, the interpreter's lock, or input"
