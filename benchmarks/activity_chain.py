@@ -287,7 +287,7 @@ def exact_time(model: Model, limit: int) -> float | None:
                 for phase in population.phases
             )
         assert isinstance(population, ClosedPopulation)
-        return ActivityChain(model, population.cycle, round(_value(population.processors))).cycle_time(limit)
+        return ActivityChain(model, population.first.cycle, round(_value(population.size))).cycle_time(limit)
     except TooManyStatesError:
         return None
 

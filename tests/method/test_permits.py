@@ -44,8 +44,8 @@ def without_permits(model: Model) -> Model:
     """Leave the hold out: its body follows the thinking directly."""
     population = model.population
     assert isinstance(population, ClosedPopulation)
-    (think, held) = population.cycle.children
-    return closed_model(think >> held.children[0], population.processors, resources=model.resources)
+    (think, held) = population.first.cycle.children
+    return closed_model(think >> held.children[0], population.size, resources=model.resources)
 
 
 def machine_repair(population: int, servers: int, think: float, work: float) -> float:

@@ -12,7 +12,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
-from slipstick.model.system import GroupedPopulation, Model, Station, closed_model, grouped_model, scaled
+from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled
 from slipstick.report.equations import explain_text
 from tests.bounds import bounds
 from tests.closed_form import solve
@@ -74,7 +74,6 @@ def test_work_asked_of_other_processors_says_nothing_of_how_much_others_ask() ->
 
 def test_sizes_are_parameters_and_can_be_varied() -> None:
     model = one_among(5)
-    assert isinstance(model.population, GroupedPopulation)
     assert model.population.groups[1].processors == Parameter("groups.others.processors", COUNT, 5.0)
     points = ClosedForm(model).points({"groups.others.processors": [0.0, 5.0]})  # type: ignore[dict-item]
     assert [points.answer(index)["throughput[others]"] for index in range(2)] == [0.0, 5.0]

@@ -27,7 +27,7 @@ def test_what_is_described_stays() -> None:
 
 
 def test_numbers_become_parameters_of_the_population() -> None:
-    assert closed_model(WORK, 8).population.processors == Parameter("population.processors", COUNT, 8.0)  # type: ignore[union-attr]
+    assert closed_model(WORK, 8).population.size == Parameter("population.processors", COUNT, 8.0)
     assert open_model(WORK, 0.5).population.rate == Parameter("population.arrivals", RATE, 0.5)  # type: ignore[union-attr]
 
 

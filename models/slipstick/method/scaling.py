@@ -32,7 +32,7 @@ from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.names import Labels
-from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
+from slipstick.model.system import Model, PhasedPopulation
 from slipstick.results.study import Provenance
 
 USEFUL, ONE = "useful", "one-processor"
@@ -134,7 +134,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
         if against == USEFUL:
             raise ModelError(f"law {model.name} has no account of what is useful; hold it against {ONE} instead")
         return model.right, model.right
-    if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
+    if not (len(model.population.groups) == 1 or isinstance(model.population, PhasedPopulation)):
         raise ModelError(f"{model.name} is no run of N processors; give it one population, or phases")
     form = ClosedForm(model)
     labels = Labels.of(model)

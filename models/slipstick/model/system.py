@@ -486,31 +486,8 @@ class PopulationKind:
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedPopulation(PopulationKind):
-    """N processors that repeat a cycle without end."""
-
-    processors: Expr
-    cycle: Activity
-
-    @property
-    def bodies(self) -> tuple[Activity, ...]:
-        return (self.cycle,)
-
-    @property
-    def size(self) -> Expr:
-        return self.processors
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        return (Group("", self.processors, self.cycle),)
-
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> ClosedPopulation:
-        return replace(self, cycle=change(self.cycle))
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
-    """Processors of one kind: each repeats the group's cycle without end."""
+    """Processors of one kind: each repeats the group's cycle without end; without a name, if they are all there are."""
 
     name: str
     processors: Expr
@@ -522,8 +499,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupedPopulation(PopulationKind):
-    """Several kinds of processors at the same time: the classes of a closed population.
+class ClosedPopulation(PopulationKind):
+    """N processors that repeat a cycle without end, or groups of them with a cycle each: the classes of a closed population.
 
     Answers are about the group written first, such as one test processor: the time, the account, the shares and
     the gradient are those of its members. ``time[group]`` and ``throughput[group]`` tell of the other groups, such as
@@ -537,7 +514,8 @@ class GroupedPopulation(PopulationKind):
         if not self.groups:
             raise ModelError("groups of processors are needed, at least one")
         for number, group in enumerate(self.groups):
-            at_least(group.processors, 0 if number else 1, f"the processors of group {group.name}")
+            if group.name:
+                at_least(group.processors, 0 if number else 1, f"the processors of group {group.name}")
 
     @property
     def first(self) -> Group:
@@ -552,8 +530,8 @@ class GroupedPopulation(PopulationKind):
     def size(self) -> Expr:
         return self.first.processors
 
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> GroupedPopulation:
-        return GroupedPopulation(tuple(replace(group, cycle=change(group.cycle)) for group in self.groups))
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> ClosedPopulation:
+        return ClosedPopulation(tuple(replace(group, cycle=change(group.cycle)) for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -673,7 +651,7 @@ class SuperstepPopulation(PopulationKind):
         return SuperstepPopulation(tuple(made))
 
 
-Population = ClosedPopulation | GroupedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
+Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -792,7 +770,7 @@ class Model:
         return tuple(dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step)))
 
     def _check_parties(self, node: BarrierWait) -> None:
-        size = self.population.processors if isinstance(self.population, ClosedPopulation) else None
+        size = self.population.size if len(self.population.groups) == 1 else None
         if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
             raise ModelError(
                 f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}, which is a deadlock"
@@ -924,7 +902,7 @@ def closed_model(
     name, resources, useful : see `Model`
     """
     count = _population_size(processors)
-    return Model(name, ClosedPopulation(count, cycle), _completed([cycle], resources), useful)
+    return Model(name, ClosedPopulation((Group("", count, cycle),)), _completed([cycle], resources), useful)
 
 
 def grouped_model(
@@ -950,7 +928,7 @@ def grouped_model(
     made = tuple(
         Group(each, _named_size(size, f"groups.{each}.processors"), cycle) for each, (size, cycle) in groups.items()
     )
-    return Model(name, GroupedPopulation(made), _completed([each.cycle for each in made], resources), useful)
+    return Model(name, ClosedPopulation(made), _completed([each.cycle for each in made], resources), useful)
 
 
 def open_model(

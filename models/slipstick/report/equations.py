@@ -30,7 +30,7 @@ from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, OpenPopulation, SuperstepPopulation
+from slipstick.model.system import ClosedPopulation, Group, Model, OpenPopulation, SuperstepPopulation
 from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 from slipstick.vocabulary import DISCIPLINES
 
@@ -430,9 +430,9 @@ _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
 def _population(model: Model) -> str:
     useful = f"; useful: {', '.join(model.useful)}" if model.useful else "; nothing of it counts as useful work"
     match model.population:
-        case ClosedPopulation(processors):
+        case ClosedPopulation((Group("", processors),)):
             words = f"processors that repeat a cycle: {processors}"
-        case GroupedPopulation(groups):
+        case ClosedPopulation(groups):
             sizes = ", ".join(f"{group.name} ({group.processors})" for group in groups)
             words = f"groups of processors, the first of which is asked about: {sizes}"
         case OpenPopulation(rate):

@@ -29,7 +29,7 @@ from slipstick.expression.nodes import Expr, Number
 from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
-from slipstick.model.system import Group, GroupedPopulation, Model, Station
+from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.program.operations import protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, number, one
 from slipstick_workloads.dvsm.operations import hardware
@@ -57,7 +57,7 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
         Group("idle", one(inputs, "processors") - count, waiting),
     )
     resources = {_wire(machine): Station()}
-    return Model("dvsm/diff-phase", GroupedPopulation(groups), resources, useful=())
+    return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
 
 
 def _free(name: str, processor: str) -> Activity:

@@ -115,7 +115,7 @@ def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tup
 def population(model: Model) -> float:
     each = model.population
     if isinstance(each, ClosedPopulation):
-        return plain_value(each.processors, {})
+        return plain_value(each.size, {})
     assert isinstance(each, PhasedPopulation)
     return max(plain_value(phase.processors, {}) for phase in each.phases)
 

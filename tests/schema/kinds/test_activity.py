@@ -26,6 +26,7 @@ from slipstick.model.activity import (
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,
+    Group,
     Lock,
     Model,
     OpenPopulation,
@@ -51,7 +52,7 @@ def model(folder: Path, text: str, **given: str) -> Model:
 def cycle(folder: Path, *items: str) -> Activity:
     population = model(folder, activity(*items, head=HEAD)).population
     assert isinstance(population, ClosedPopulation)
-    return population.cycle
+    return population.first.cycle
 
 
 def time(path: str, seconds: float) -> Expr:
@@ -206,7 +207,7 @@ def test_the_activity_of_the_design_is_read(tmp_path: Path) -> None:
 def test_all_kinds_of_population(tmp_path: Path) -> None:
     item = "{name: a, delay: 1 s}"
     assert model(tmp_path, activity(item)).population == ClosedPopulation(
-        count("population.processors", 2.0), a("cycle")
+        (Group("", count("population.processors", 2.0), a("cycle")),)
     )
     arriving = model(tmp_path, activity(item, head="population: {arrivals: 0.3 /s}")).population
     assert arriving == OpenPopulation(Parameter("population.arrivals", RATE, 0.3), a("cycle"))

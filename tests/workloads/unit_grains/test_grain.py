@@ -18,7 +18,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Number, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Multistage, SharedMemory
-from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Model, Station
+from slipstick.model.system import Barrier, Model, Station
 from slipstick.program import PROGRAMS
 from slipstick_workloads.shared_memory import barrier_cost
 from tests.bounds import bounds
@@ -129,9 +129,8 @@ def test_a_crossbar_is_crossed_to_and_fro() -> None:
 
 
 def test_equal_grains_are_one_population_and_others_are_groups() -> None:
-    assert isinstance(unit(TC2000, accesses=1, competitors=9).population, ClosedPopulation)
+    assert [group.name for group in unit(TC2000, accesses=1, competitors=9).population.groups] == [""]
     mixed = unit(TC2000, accesses=1, competitors=9, other_stride=0)
-    assert isinstance(mixed.population, GroupedPopulation)
     assert [group.name for group in mixed.population.groups] == ["test", "competitors"]
     same = answer(TC2000, accesses=1, competitors=9, other_accesses=1)
     assert same["time"] == answer(TC2000, accesses=1, competitors=9)["time"]

@@ -43,7 +43,7 @@ from slipstick.method.mean_value.visits import (
 )
 from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Lock, Model, PhasedPopulation, Station
+from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation, Station
 from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 from slipstick.vocabulary import DISCIPLINES
 
@@ -258,12 +258,12 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
 
     Parameters
     ----------
-    model : with a `ClosedPopulation` or a `GroupedPopulation`
+    model : with a `ClosedPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
     """
     groups, wrong = model.population.groups, out_of_range(model, numbers)
-    if isinstance(model.population, GroupedPopulation):
+    if len(groups) > 1:
         _refuse_in_groups(model)
     for index, group in enumerate(groups):
         what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
@@ -271,7 +271,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     recursion = Recursion(model, [group.cycle for group in groups])
     table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
-    if isinstance(model.population, ClosedPopulation) and has_product_form(model, recursion):
+    if len(groups) == 1 and has_product_form(model, recursion):
         found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
     else:
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)

@@ -46,7 +46,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.system import (
     ClosedPopulation,
-    GroupedPopulation,
+    Group,
     Lock,
     Model,
     Monitor,
@@ -225,7 +225,7 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
                 "tasks are simulated, and bounds enclose them"
             )
     match model.population:
-        case ClosedPopulation() | GroupedPopulation():
+        case ClosedPopulation():
             return solve_closed
         case OpenPopulation():
             return solve_open
@@ -401,7 +401,7 @@ def promised(model: Model) -> float | None:
     if parts["back-off"]:
         return BACKING_OFF
     several = any(parts[kind] for kind in ("forks", "locks", "permits", "pipelines", "barriers", "parties"))
-    varied = any(step.scv > 1 for step in model.steps) or not isinstance(model.population, ClosedPopulation)
+    varied = any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     return SEVERAL if varied or several else STATIONS
 
 
@@ -416,12 +416,12 @@ def promise_holds(model: Model) -> bool:
 def exact_everywhere(model: Model) -> bool:
     """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
     population = model.population
-    if not isinstance(population, ClosedPopulation | OpenPopulation):
+    if population.finite or len(population.bodies) > 1:
         return False
-    if has_product_form(model, Recursion(model, [population.cycle])):
+    if has_product_form(model, Recursion(model, population.bodies)):
         return True
     match population:
-        case ClosedPopulation(_, Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))):
+        case ClosedPopulation((Group(cycle=Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))),)):
             # The maximum of N exponential delays is the mean times 1 + 1/2 + ... + 1/N.
             return True
     return False

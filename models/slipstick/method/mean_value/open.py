@@ -55,7 +55,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     NoAnswerError : the model has barriers, processors or spin locks, or takes locks in a circle
     """
     assert isinstance(model.population, OpenPopulation)
-    recursion = Recursion(model, [model.population.cycle])
+    recursion = Recursion(model, model.bodies)
     _check(model, recursion)
     order, rate = _inner_first(recursion), numbers[model.population.rate]
     table = MeanValueTable(np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)})

@@ -31,7 +31,6 @@ from slipstick.model.system import (
     Barrier,
     ClosedPopulation,
     Group,
-    GroupedPopulation,
     HeldResource,
     Lock,
     Model,
@@ -112,8 +111,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     numbers = {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values or {}), strict=True)}
     writer = _Writer(model, numbers)
     match model.population:
-        case ClosedPopulation() | GroupedPopulation():
-            return _groups(model.population.groups, writer, numbers)
+        case ClosedPopulation(groups):
+            return _groups(groups, writer, numbers)
         case OpenPopulation(rate):
             _check_load(model, numbers[rate], values or {})
             writer.begin(0)

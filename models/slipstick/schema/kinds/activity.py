@@ -904,7 +904,9 @@ class ActivityReader:
                 # Whether it is in its monitor, and what signals it, is known of the whole model only.
                 check_counter(first, self._resources)
             else:
-                system.Model(self._name, system.ClosedPopulation(Number(1.0), alone), self._resources)
+                system.Model(
+                    self._name, system.ClosedPopulation((system.Group("", Number(1.0), alone),)), self._resources
+                )
         except ModelError as error:
             self.values.refuse(loc, str(error))
 
@@ -926,14 +928,14 @@ class ActivityReader:
                 system.Group(name, **self.values.keys(each, ("groups", name), self.listed))
                 for name, each in spec.groups.items()
             )
-            return system.GroupedPopulation(tuple(groups))
+            return system.ClosedPopulation(tuple(groups))
         assert spec.population is not None
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
         cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
         if self.processors is not None:
-            return system.ClosedPopulation(self.processors, cycle)
+            return system.ClosedPopulation((system.Group("", self.processors, cycle),))
         return system.OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
@@ -996,9 +998,9 @@ class ActivityWriter:
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population, and what it does."""
         match model.population:
-            case system.ClosedPopulation(processors, cycle):
+            case system.ClosedPopulation((system.Group("", processors, cycle),)):
                 return {"population": {"processors": self.values.written(processors)}, "cycle": self.body(cycle)}
-            case system.GroupedPopulation(groups):
+            case system.ClosedPopulation(groups):
                 said = (self.values.keys(group, self.inner) for group in groups)
                 return {"groups": {each.pop("name"): each for each in said}}
             case system.OpenPopulation(rate, cycle):

@@ -15,7 +15,7 @@ import numpy as np
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.system import ClosedPopulation, Model
+from slipstick.model.system import Model
 from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
@@ -148,7 +148,7 @@ def _unfit(model: object) -> str:
         classes = [*model.classes.values(), *model.chains.values()]
         one = len(classes) == 1 and not model.chains and isinstance(classes[0], ClosedClass)
         return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
-    if not (isinstance(model, Model) and isinstance(model.population, ClosedPopulation)):
+    if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return "is no closed population of processors; a bottleneck is that of one cycle"
     shared = [name for name in CompiledBounds(model).causes if name != _SPAN]
     return "" if shared else "asks no resource for service, so nothing limits its throughput"
