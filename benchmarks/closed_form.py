@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick import PROGRAMS, load
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 

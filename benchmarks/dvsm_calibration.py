@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from slipstick import PROGRAMS, load
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.program import counted_program
 from slipstick.program.counts import Counts

@@ -24,7 +24,7 @@ from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximu
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import (
     Activity,
     Stage,
@@ -64,7 +64,8 @@ from tests.workloads.dvsm.reference_protocol import diff_phase, lock_phase
 SOURCES = (
     *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
     "method/answers.py",
-    "method/closed_form/*.py",
+    "method/closed_form.py",
+    "method/uncontended.py",
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
 NAMELESS = Parameter("x", COUNT)

@@ -26,7 +26,7 @@ def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
 
 
 def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:
-    code = "import slipstick.method.closed_form.form, slipstick.study.run; from slipstick import run, solve; print(callable(run), callable(solve))"
+    code = "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run, solve; print(callable(run), callable(solve))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True True\n"
 

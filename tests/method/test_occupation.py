@@ -16,8 +16,8 @@ from slipstick.answer import Answer
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import AGAINST_ONE
-from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import timeline
+from slipstick.method.uncontended import ParallelWork
 from slipstick.model.activity import (
     Activity,
     Fork,
@@ -246,7 +246,7 @@ def test_phases_and_arrivals_have_occupation_too() -> None:
 
 
 def test_many_points_give_columns() -> None:
-    from slipstick.method.closed_form.form import ClosedForm
+    from slipstick.method.closed_form import ClosedForm
     from slipstick.method.mean_value import MeanValue
 
     model = closed_model(gpipe(), 1, resources=STAGES)

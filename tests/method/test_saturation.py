@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
 from slipstick.model.activity import Activity, choose, delay, fork, hold, pipeline, repeat, serial, service

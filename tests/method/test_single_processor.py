@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS

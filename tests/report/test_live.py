@@ -32,7 +32,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.expression.special import raised
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.report import live
 from slipstick.report.live import LARGEST, RUNS, LiveModel, live_page, report_page

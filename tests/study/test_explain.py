@@ -8,7 +8,7 @@ import pytest
 from sympy.polys.rings import PolyElement
 
 from slipstick.cli.main import main
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.networks import symbols as symbolic
 from slipstick.method.networks.symbols import MOST_TERMS
 from slipstick.program import PROGRAMS

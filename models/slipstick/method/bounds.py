@@ -16,7 +16,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form.times import demand, held_time, pool_work, time
+from slipstick.method.uncontended import demand, held_time, pool_work, time
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
 from slipstick.model.system import (
     HeldResource,

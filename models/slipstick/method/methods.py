@@ -15,7 +15,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, Values, joined, only
 from slipstick.method.bounds import CompiledBounds
-from slipstick.method.closed_form.form import ClosedForm, CompiledLaw, with_takeovers
+from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation

@@ -221,7 +221,7 @@ def explained(settings: Settings) -> Explanation:
         name = resolve({"model": settings["model"]}, Library()).name
         law = LAWS[name.removeprefix("law/")]
         return Explanation(name, law.title, law.source, law, {}, None)
-    from slipstick.method.closed_form.form import whole_time
+    from slipstick.method.closed_form import whole_time
     from slipstick.method.networks.symbols import solved_in_symbols
 
     inputs = resolve(settings, Library())

@@ -16,7 +16,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
-from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
+from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.method.names import Labels
 from slipstick.model.activity import Choice, each_once

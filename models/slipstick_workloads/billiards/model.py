@@ -31,7 +31,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
-from slipstick.method.closed_form.times import time
+from slipstick.method.uncontended import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model

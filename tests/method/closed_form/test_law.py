@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.expression.nodes import Parameter
 from slipstick.law import LAWS, Law
-from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
+from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay
 from slipstick.model.system import closed_model

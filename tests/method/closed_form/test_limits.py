@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slipstick.answer import Takeover
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm, with_takeovers
+from slipstick.method.closed_form import ClosedForm, with_takeovers
 from slipstick.model.activity import delay, parallel, pipeline, serial
 from slipstick.model.system import Model, closed_model
 from tests.closed_form import solve

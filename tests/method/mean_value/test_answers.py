@@ -12,7 +12,7 @@ from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.form import promised
 from slipstick.method.methods import answered

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from slipstick.answer import Answer
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.method.simulation.form import solve

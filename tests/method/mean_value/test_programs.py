@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends

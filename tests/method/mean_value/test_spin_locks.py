@@ -11,7 +11,7 @@ import pytest
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import delay, hold, service

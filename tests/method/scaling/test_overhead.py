@@ -10,7 +10,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter, ceil, ceil_log, log2, maximum, sqrt
 from slipstick.law import LAWS
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.method.scaling import isoefficiency, run_of
 from slipstick.model.activity import delay, fork, hold
 from slipstick.model.system import Model, closed_model, open_model, phased_model

@@ -10,7 +10,7 @@ import yaml
 
 from slipstick import PROGRAMS, load
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import scaled
 from slipstick.schema.library import Library

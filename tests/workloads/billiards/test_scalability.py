@@ -14,7 +14,7 @@ import pytest
 from slipstick import PROGRAMS
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from tests.specs import shared_machine
 
 COSTS = {

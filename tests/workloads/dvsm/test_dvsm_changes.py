@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slipstick.expression.dimension import BYTES
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS

@@ -24,12 +24,11 @@ from slipstick.method.answers import (
     value_at,
 )
 from slipstick.method.bounds import Deadlocks
-from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import MeanValueTable, Recursion, has_product_form, solve_closed
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
-from slipstick.method.occupation import ParallelWork
+from slipstick.method.uncontended import Contention, ParallelWork
 from slipstick.model.activity import (
     Activity,
     Ask,
@@ -88,7 +87,7 @@ class MeanValue(CompiledModel):
         self.parameters = tuple(self.tape.parameters)
         counts = {each.name for each in parameters(*model.population.counts)}
         self.smooth = [name for name in self.parameters if name not in counts]
-        self._sizes, self._deadlocks = sizes(model), Deadlocks(model)
+        self._contention, self._deadlocks = Contention(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
         self._single = SingleProcessorValues(model.single, MeanValue(model.single.model)) if model.single else None
 
@@ -106,7 +105,7 @@ class MeanValue(CompiledModel):
             model=self.model.name,
             method=MEAN_VALUE,
             count=len(found.time),
-            exact=(exact := self._exact(numbers, found)),
+            exact=(exact := self._exact(values, found)),
             errors=self._errors(found, exact),
             values={self.quantity: found.time},
         )
@@ -123,9 +122,9 @@ class MeanValue(CompiledModel):
             return True
         return False
 
-    def _exact(self, numbers: Numbers, found: MeanValueTable) -> Flags:
+    def _exact(self, values: Values, found: MeanValueTable) -> Flags:
         """Say at which points the mean values are exact; a model that is refused is so nowhere, and cannot be asked."""
-        nothing = neglected(self.model, {size: numbers[size] for size in self._sizes}).nothing()
+        nothing = self._contention.left_out(values).nothing()
         everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
         return np.broadcast_to(everywhere | nothing, (len(found.time),))
 
@@ -159,7 +158,7 @@ class MeanValue(CompiledModel):
         """Evaluate everything at aligned points."""
         numbers = self.numbers(values)
         found = self.table(numbers, account=True)
-        exact = self._exact(numbers, found)
+        exact = self._exact(values, found)
         groups = {group.name: group.processors for group in self.model.population.groups if group.name}
         missing = np.full(len(found.time), np.nan)  # of every group, where mean value refuses the model
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]

@@ -17,7 +17,7 @@ from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
-from slipstick.method.closed_form.form import ClosedForm, CompiledLaw
+from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm
 from slipstick.method.scaling import (
     EFFICIENCY_CONSERVED,

@@ -34,10 +34,8 @@ from slipstick.method.answers import (
     only,
 )
 from slipstick.method.bounds import Deadlocks, Saturation, without
-from slipstick.method.closed_form.exactness import neglected, sizes
-from slipstick.method.closed_form.times import demand, time
 from slipstick.method.names import IDLE_PROCESSORS
-from slipstick.method.occupation import ParallelWork
+from slipstick.method.uncontended import Contention, ParallelWork, demand, time
 from slipstick.model.activity import Activity, Pipeline, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
@@ -72,21 +70,13 @@ class ClosedForm(CompiledModel):
         self.stages = _serial_stages(model)
         self.account = _account_time(model)
         self._work = _work_of(model.bodies[0], model) if model.population.groups else {}
-        self._sizes = sizes(model)
-        self._sizes_alone = Tape(list(self._sizes))
+        self._contention = Contention(model)
         self._groups = _groups(model)
         self._parallel = ParallelWork(model)
         self._spans = {name: time(each, model, booked=False) for name, each in self._parallel.pipelines.items()}
         stage_times = [t for each in self.stages.values() for t in each.values()]
         of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
-        others = [
-            model.population.size,
-            *stage_times,
-            *self._work.values(),
-            *of_groups,
-            *self._sizes,
-            *self._spans.values(),
-        ]
+        others = [model.population.size, *stage_times, *self._work.values(), *of_groups, *self._spans.values()]
         self.tape = Tape([self.time, self.account, *others])
         self.parameters = tuple(self.tape.parameters)
         self._time_alone = Tape([self.time])
@@ -110,8 +100,7 @@ class ClosedForm(CompiledModel):
 
     def exact(self, values: Values) -> Flags:
         """Say at which points nothing is left out; one flag where it is the same at all of them."""
-        counts = self._sizes_alone.run(only(values, self._sizes_alone.parameters))
-        return neglected(self.model, dict(zip(self._sizes, counts, strict=True))).nothing()
+        return self._contention.left_out(values).nothing()
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
@@ -125,7 +114,7 @@ class ClosedForm(CompiledModel):
             name: (next(others), next(others), {station: next(others) for station in asked})
             for name, (_, _, asked) in self._groups.items()
         }
-        left_out = neglected(self.model, {expr: next(others) for expr in self._sizes})
+        left_out = self._contention.left_out(values)
         spans = {name: next(others) for name in self._spans}
         nothing, time = left_out.nothing(), _not_negative(whole.value)
         saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
