@@ -1,7 +1,7 @@
 """Activities: trees of named steps on shared resources.
 
-Each node says what every method asks of it: the activities inside it (`children`), the numbers of its own
-(`expressions`), the resources that it names itself (`uses`), and itself with other children (`rebuilt`).
+Each node names the fields that it is made of, from which follow the activities inside it (`children`), the numbers of its
+own (`expressions`), itself with other children (`rebuilt`) and its text; and the resource that it uses (`uses`).
 The names, times and counts that builders take are checked here.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, TIME, Dimension
@@ -21,32 +22,106 @@ TECHNOLOGIES = ("application", "software", "system", "protocol", "signal", "adap
 the operating system's part (system calls), `protocol` the network protocol's."""
 
 
-class Activity:
-    """What one processor does; ``a >> b`` is a, then b."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Part:
+    """What a model is made of, down to activities and numbers.
+
+    Attributes
+    ----------
+    made_of : the fields that hold activities, numbers, or parts with some, in the order written
+    """
+
+    made_of: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        """The activities directly inside it, in the order written."""
+        return tuple(self._inside(Activity))
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers of its own, without those of its children."""
+        return tuple(self._inside(Expr))
+
+    def rebuilt(self, children: Iterable[Activity]) -> Self:
+        """Return the same with other children, as many and in the same order as `children`."""
+        if not children:
+            return self
+        new = iter(children)
+        return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
+
+    def _inside(self, kind: type[T]) -> Iterator[T]:
+        for name in self.made_of:
+            yield from _parts_of(getattr(self, name), kind)
+
+
+def _parts_of(value: object, kind: type[T]) -> Iterator[T]:
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _parts_of(each, kind)
+    elif isinstance(value, Part) and not isinstance(value, Activity):
+        yield from value._inside(kind)
+
+
+def _with(value: Any, children: Iterator[Activity]) -> Any:
+    """Give a value with other activities in the places of those in it."""
+    if isinstance(value, Activity):
+        return next(children)
+    if isinstance(value, tuple):
+        return tuple(_with(each, children) for each in value)
+    return value.rebuilt(children) if isinstance(value, Part) else value
+
+
+class Activity(Part):
+    """What one processor does; ``a >> b`` is a, then b.
+
+    Attributes
+    ----------
+    word : what it is called in Python and in messages
+    use : how it uses a resource, one of `slipstick.model.system.USED_BY`
+    named : the field that names the resource
+    """
 
     __slots__ = ()
+
+    word: ClassVar[str] = ""
+    use: ClassVar[str] = ""
+    named: ClassVar[str] = ""
 
     def __rshift__(self, other: Activity) -> Activity:
         return then(self, other)
 
     @property
-    def children(self) -> tuple[Activity, ...]:
-        """The activities directly inside it, in the order written."""
-        return ()
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        """The numbers of its own, without those of its children."""
-        return ()
-
-    @property
     def uses(self) -> tuple[str, ...]:
-        """The resources that it names itself, without those of its children."""
-        return ()
+        """The resource that it names itself, without those of its children."""
+        found = getattr(self, self.named) if self.named else None
+        return () if found is None else (found,)
 
-    def rebuilt(self, children: Sequence[Activity]) -> Activity:
-        """Return the same with other children, as many and in the same order as `children`."""
-        return self
+    def __repr__(self) -> str:
+        return f"{self.word}({', '.join(_arguments(self))})"
+
+
+def _arguments(part: Part) -> Iterator[str]:
+    """Write the fields as arguments, without what holds by default."""
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if each.default is MISSING:
+            yield from map(_shown, value) if isinstance(value, tuple) else (_shown(value),)
+        elif value != each.default:
+            yield f"{each.name}={_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    """Show a parameter that has a value as the number a user would write."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    plain = isinstance(value, Parameter) and value.value is not None and "." not in value.name
+    return repr(value.value if isinstance(value, Parameter) and plain else value)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,6 +145,8 @@ class Step(Activity):
     technology: str = "application"
     scv: float = 0.0
 
+    made_of, use, named = ("time",), "service", "resource"
+
     def __post_init__(self) -> None:
         for label in (self.name, self.component, self.resource or "none"):
             check_name(label)
@@ -81,23 +158,12 @@ class Step(Activity):
         if not (self.scv >= 0 and math.isfinite(self.scv)):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
 
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.time,)
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return () if self.resource is None else (self.resource,)
-
     def __repr__(self) -> str:
+        _, _, *labels = _arguments(self)
+        time = f"{_shown(self.time)}, name={self.name!r}"
         if self.resource is None:
-            return f"delay({_shown(self.time)}, name={self.name!r}{self._labels()})"
-        return f"service({self.resource!r}, {_shown(self.time)}, name={self.name!r}{self._labels()})"
-
-    def _labels(self) -> str:
-        words = "" if self.component == "busy" else f", component={self.component!r}"
-        words += "" if self.technology == "application" else f", technology={self.technology!r}"
-        return words + ("" if self.scv == 0 else f", scv={self.scv!r}")
+            return f"delay({', '.join([time, *labels])})"
+        return f"service({self.resource!r}, {', '.join([time, *labels[1:]])})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -106,12 +172,7 @@ class Then(Activity):
 
     parts: tuple[Activity, ...]
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return self.parts
-
-    def rebuilt(self, children: Sequence[Activity]) -> Then:
-        return Then(tuple(children))
+    made_of = ("parts",)
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.parts)) or "then()"
@@ -123,15 +184,7 @@ class Fork(Activity):
 
     branches: tuple[Activity, ...]
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return self.branches
-
-    def rebuilt(self, children: Sequence[Activity]) -> Fork:
-        return Fork(tuple(children))
-
-    def __repr__(self) -> str:
-        return f"fork({', '.join(map(repr, self.branches))})"
+    made_of, word = ("branches",), "fork"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -140,19 +193,7 @@ class Choice(Activity):
 
     options: tuple[tuple[Expr, Activity], ...]
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return tuple(body for _, body in self.options)
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return tuple(probability for probability, _ in self.options)
-
-    def rebuilt(self, children: Sequence[Activity]) -> Choice:
-        return Choice(tuple(zip(self.expressions, children, strict=True)))
-
-    def __repr__(self) -> str:
-        return f"choose({', '.join(f'({_shown(p)}, {body!r})' for p, body in self.options)})"
+    made_of, word = ("options",), "choose"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -162,19 +203,7 @@ class Repeat(Activity):
     count: Expr
     body: Activity
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return (self.body,)
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.count,)
-
-    def rebuilt(self, children: Sequence[Activity]) -> Repeat:
-        return Repeat(self.count, *children)
-
-    def __repr__(self) -> str:
-        return f"repeat({_shown(self.count)}, {self.body!r})"
+    made_of, word = ("count", "body"), "repeat"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -185,23 +214,11 @@ class Hold(Activity):
     body: Activity
     mode: str = ""
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return (self.body,)
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.resource,)
-
-    def rebuilt(self, children: Sequence[Activity]) -> Hold:
-        return replace(self, body=children[0])
-
-    def __repr__(self) -> str:
-        return f"hold({self.resource!r}, {self.body!r}" + (f", mode={self.mode!r})" if self.mode else ")")
+    made_of, word, use, named = ("body",), "hold", "hold", "resource"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Stage:
+class Stage(Part):
     """A stage of a pipeline: one body for all items, or one for each item.
 
     Parameters
@@ -214,6 +231,8 @@ class Stage:
     kind: str
     bodies: tuple[Activity, ...]
     name: str
+
+    made_of = ("bodies",)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -232,23 +251,12 @@ class Pipeline(Activity):
     items: Expr
     name: str
 
+    made_of = ("stages", "items")
+
     @property
     def identical(self) -> bool:
         """Whether all items are alike in every stage."""
         return all(len(stage.bodies) == 1 for stage in self.stages)
-
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return tuple(body for stage in self.stages for body in stage.bodies)
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.items,)
-
-    def rebuilt(self, children: Sequence[Activity]) -> Pipeline:
-        bodies = iter(children)
-        stages = tuple(replace(each, bodies=tuple(next(bodies) for _ in each.bodies)) for each in self.stages)
-        return replace(self, stages=stages)
 
     def __repr__(self) -> str:
         return f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)}, name={self.name!r})"
@@ -261,12 +269,7 @@ class BarrierWait(Activity):
     name: str
     parties: int | None = None
 
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def __repr__(self) -> str:
-        return f"barrier({self.name!r}" + ("" if self.parties is None else f", parties={self.parties}") + ")"
+    word, use, named = "barrier", "barrier", "name"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -275,20 +278,21 @@ class UnitStep(Activity):
 
     counter: str
 
-    def __repr__(self) -> str:
-        return f"{'wait' if isinstance(self, WaitUnit) else 'signal'}({self.counter!r})"
-
 
 class WaitUnit(UnitStep):
     """Take a unit; where there is none, wait for one, outside the monitor if the counter is a condition of it."""
 
     __slots__ = ()
 
+    word = "wait"
+
 
 class SignalUnit(UnitStep):
-    """Give a unit; a condition of a monitor hands the monitor over to who waited longest for the unit."""
+    """Give a unit; a condition of a monitor passes the monitor to the processor that has waited longest for the unit."""
 
     __slots__ = ()
+
+    word = "signal"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -297,12 +301,7 @@ class Ask(Activity):
 
     pool: str
 
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.pool,)
-
-    def __repr__(self) -> str:
-        return f"ask({self.pool!r})"
+    word, use, named = "ask", "ask", "pool"
 
 
 def service(
@@ -403,7 +402,7 @@ def wait(counter: str) -> WaitUnit:
 
 
 def signal(counter: str) -> SignalUnit:
-    """Give a unit of a counter; see `wait`. In a monitor nothing follows, for the monitor goes to who waited."""
+    """Give a unit of a counter; see `wait`. In a monitor it is the last step, because the monitor passes to another processor."""
     check_name(counter)
     return SignalUnit(counter)
 
@@ -500,13 +499,6 @@ def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:
         return name
     first = next((node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None)
     return first or "stage"
-
-
-def _shown(value: Expr) -> str:
-    """Show a parameter that has a value as the number a user would write."""
-    if isinstance(value, Parameter) and value.value is not None and "." not in value.name:
-        return repr(value.value)
-    return repr(value)
 
 
 def mapped(

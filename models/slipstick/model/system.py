@@ -23,6 +23,7 @@ from slipstick.model.activity import (
     Ask,
     BarrierWait,
     Hold,
+    Part,
     Pipeline,
     Repeat,
     SignalUnit,
@@ -429,7 +430,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     known: dict[int, Activity] = {}
     return replace(
         model,
-        population=model.population.rebuilt(lambda body: mapped(body, changed, known=known)),
+        population=model.population.rebuilt([mapped(body, changed, known=known) for body in model.bodies]),
         resources={name: each.scaled(factors) for name, each in model.resources.items()},
         single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
     )
@@ -439,7 +440,7 @@ PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""
 
 
-class PopulationKind:
+class PopulationKind(Part):
     """Who executes the activities of a model.
 
     Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals; `finite`, a program
@@ -452,9 +453,9 @@ class PopulationKind:
     finite = False
 
     @property
-    @abstractmethod
     def bodies(self) -> tuple[Activity, ...]:
         """The activities, in the order written."""
+        return self.children
 
     @property
     @abstractmethod
@@ -471,27 +472,20 @@ class PopulationKind:
         """The expressions that say how many processors there are."""
         return tuple(group.processors for group in self.groups)
 
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        """The numbers of the population, without those of its bodies."""
-        return self.counts
-
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
         """Return the time that answers are about, a cycle's or the whole program's, from the times of its bodies [s]."""
         return of(self.bodies[0])
 
-    @abstractmethod
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> Population:
-        """Return the same with each body changed."""
-
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(Part):
     """Processors of one kind: each repeats the group's cycle without end; without a name, if they are all there are."""
 
     name: str
     processors: Expr
     cycle: Activity
+
+    made_of = ("processors", "cycle")
 
     def __post_init__(self) -> None:
         if self.name:
@@ -510,6 +504,8 @@ class ClosedPopulation(PopulationKind):
 
     groups: tuple[Group, ...]
 
+    made_of = ("groups",)
+
     def __post_init__(self) -> None:
         if not self.groups:
             raise ModelError("groups of processors are needed, at least one")
@@ -523,15 +519,8 @@ class ClosedPopulation(PopulationKind):
         return self.groups[0]
 
     @property
-    def bodies(self) -> tuple[Activity, ...]:
-        return tuple(group.cycle for group in self.groups)
-
-    @property
     def size(self) -> Expr:
         return self.first.processors
-
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> ClosedPopulation:
-        return ClosedPopulation(tuple(replace(group, cycle=change(group.cycle)) for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,31 +530,22 @@ class OpenPopulation(PopulationKind):
     rate: Expr
     cycle: Activity
 
-    open = True
-
-    @property
-    def bodies(self) -> tuple[Activity, ...]:
-        return (self.cycle,)
+    open, made_of = True, ("rate", "cycle")
 
     @property
     def size(self) -> Expr:
         return self.rate
 
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return (self.rate,)
-
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> OpenPopulation:
-        return replace(self, cycle=change(self.cycle))
-
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Part):
     """Identical iterations on some of the processors; the phase ends when all have ended."""
 
     repeat: Expr
     processors: Expr
     cycle: Activity
+
+    made_of = ("repeat", "processors", "cycle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,11 +554,7 @@ class PhasedPopulation(PopulationKind):
 
     phases: tuple[Phase, ...]
 
-    finite = True
-
-    @property
-    def bodies(self) -> tuple[Activity, ...]:
-        return tuple(phase.cycle for phase in self.phases)
+    finite, made_of = True, ("phases",)
 
     @property
     def size(self) -> Expr:
@@ -595,12 +571,9 @@ class PhasedPopulation(PopulationKind):
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
         return total((phase.repeat * of(phase.cycle) for phase in self.phases), TIME)
 
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> PhasedPopulation:
-        return PhasedPopulation(tuple(replace(phase, cycle=change(phase.cycle)) for phase in self.phases))
-
 
 @dataclass(frozen=True, slots=True)
-class Superstep:
+class Superstep(Part):
     """What each processor does until the barrier that ends the superstep, and what the barrier costs.
 
     Parameters
@@ -614,6 +587,8 @@ class Superstep:
     bodies: tuple[Activity, ...]
     barrier: Activity
 
+    made_of = ("repeat", "bodies", "barrier")
+
 
 @dataclass(frozen=True, slots=True)
 class SuperstepPopulation(PopulationKind):
@@ -621,7 +596,7 @@ class SuperstepPopulation(PopulationKind):
 
     supersteps: tuple[Superstep, ...]
 
-    finite = True
+    finite, made_of = True, ("supersteps",)
 
     @property
     def processors(self) -> int:
@@ -629,26 +604,12 @@ class SuperstepPopulation(PopulationKind):
         return len(self.supersteps[0].bodies)
 
     @property
-    def bodies(self) -> tuple[Activity, ...]:
-        return tuple(body for each in self.supersteps for body in (*each.bodies, each.barrier))
-
-    @property
     def size(self) -> Expr:
         return Number(float(self.processors))
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        return tuple(each.repeat for each in self.supersteps)
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
         parts = (each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier)) for each in self.supersteps)
         return total(parts, TIME)
-
-    def rebuilt(self, change: Callable[[Activity], Activity]) -> SuperstepPopulation:
-        made = (
-            Superstep(each.repeat, tuple(map(change, each.bodies)), change(each.barrier)) for each in self.supersteps
-        )
-        return SuperstepPopulation(tuple(made))
 
 
 Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
@@ -777,10 +738,10 @@ class Model:
             )
 
     def _check_uses(self, node: Activity) -> None:
-        if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
-            self._check_use(node.name, node.resource, "service")
-        elif isinstance(node, Hold):
-            self._check_use("hold", node.resource, "hold")
+        for name in node.uses:
+            if not is_processor(name):
+                self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
+        if isinstance(node, Hold):
             if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
                 raise ModelError(
                     f"{node.resource} is requested by a processor that holds it already, which is a deadlock"
@@ -790,10 +751,7 @@ class Model:
                 how = f"in one of the modes {', '.join(MODES)}" if modes == MODES else "without a mode"
                 raise ModelError(f"{node.resource} is {self.resources[node.resource].noun}; hold it {how}")
         elif isinstance(node, BarrierWait):
-            self._check_use("barrier", node.name, "barrier")
             self._check_parties(node)
-        elif isinstance(node, Ask):
-            self._check_use("ask", node.pool, "ask")
         elif isinstance(node, UnitStep):
             check_counter(node, self.resources)
 
@@ -998,14 +956,14 @@ def _named_size(processors: Like, name: str) -> Expr:
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
 
+_PLAINEST: Mapping[str, Callable[[], Resource]] = {"service": Station, "hold": Lock, "barrier": Barrier}
+
+
 def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
     """Add the plainest resource for each name that is used but not described."""
     resources = dict(given or {})
     for node in each_once(bodies):
-        if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
-            resources.setdefault(node.resource, Station())
-        elif isinstance(node, Hold):
-            resources.setdefault(node.resource, Lock())
-        elif isinstance(node, BarrierWait):
-            resources.setdefault(node.name, Barrier())
+        for name in node.uses:
+            if node.use in _PLAINEST and not is_processor(name):
+                resources.setdefault(name, _PLAINEST[node.use]())
     return resources

@@ -119,9 +119,7 @@ class VisitedHold(Activity):
     visit: Visit
     body: Activity
 
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        return (self.body,)
+    made_of = ("body",)
 
 
 @dataclass(frozen=True, slots=True)
