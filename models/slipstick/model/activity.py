@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Part:
+class ModelPart:
     """What a model is made of, down to activities and numbers.
 
     Attributes
@@ -64,7 +64,7 @@ def _parts_of(value: object, kind: type[T]) -> Iterator[T]:
     elif isinstance(value, tuple):
         for each in value:
             yield from _parts_of(each, kind)
-    elif isinstance(value, Part) and not isinstance(value, Activity):
+    elif isinstance(value, ModelPart) and not isinstance(value, Activity):
         yield from value._inside(kind)
 
 
@@ -74,10 +74,10 @@ def _with(value: Any, children: Iterator[Activity]) -> Any:
         return next(children)
     if isinstance(value, tuple):
         return tuple(_with(each, children) for each in value)
-    return value.rebuilt(children) if isinstance(value, Part) else value
+    return value.rebuilt(children) if isinstance(value, ModelPart) else value
 
 
-class Activity(Part):
+class Activity(ModelPart):
     """What one processor does; ``a >> b`` is a, then b.
 
     Attributes
@@ -106,7 +106,7 @@ class Activity(Part):
         return f"{self.word}({', '.join(_arguments(self))})"
 
 
-def _arguments(part: Part) -> Iterator[str]:
+def _arguments(part: ModelPart) -> Iterator[str]:
     """Write the fields as arguments, without what holds by default."""
     for each in fields(part):
         value = getattr(part, each.name)
@@ -218,7 +218,7 @@ class Hold(Activity):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Stage(Part):
+class Stage(ModelPart):
     """A stage of a pipeline: one body for all items, or one for each item.
 
     Parameters

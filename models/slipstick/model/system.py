@@ -23,7 +23,7 @@ from slipstick.model.activity import (
     Ask,
     BarrierWait,
     Hold,
-    Part,
+    ModelPart,
     Pipeline,
     Repeat,
     SignalUnit,
@@ -440,7 +440,7 @@ PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""
 
 
-class PopulationKind(Part):
+class PopulationKind(ModelPart):
     """Who executes the activities of a model.
 
     Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals; `finite`, a program
@@ -478,7 +478,7 @@ class PopulationKind(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Part):
+class Group(ModelPart):
     """Processors of one kind: each repeats the group's cycle without end; without a name, if they are all there are."""
 
     name: str
@@ -538,7 +538,7 @@ class OpenPopulation(PopulationKind):
 
 
 @dataclass(frozen=True, slots=True)
-class Phase(Part):
+class Phase(ModelPart):
     """Identical iterations on some of the processors; the phase ends when all have ended."""
 
     repeat: Expr
@@ -573,7 +573,7 @@ class PhasedPopulation(PopulationKind):
 
 
 @dataclass(frozen=True, slots=True)
-class Superstep(Part):
+class Superstep(ModelPart):
     """What each processor does until the barrier that ends the superstep, and what the barrier costs.
 
     Parameters
