@@ -115,6 +115,15 @@ def test_lock_profiles_add_up_lines_of_one_caller() -> None:
     assert separated.account["futex_wake+0x1f0"] == pytest.approx((194232e-9 + 86740e-9) / 4)
 
 
+@pytest.mark.parametrize(("unit", "rate"), [("MB", 11000 * 2**20), ("MiB", 11000 * 2**20), ("Gb", 11000e9 / 8)])
+def test_rates_of_perftest_are_in_the_unit_that_their_heading_stands_for(
+    unit: str, rate: float, tmp_path: Path
+) -> None:
+    head = f" #bytes     #iterations    BW peak[{unit}/sec]    BW average[{unit}/sec]   MsgRate[Mpps]"
+    (tmp_path / "bw.txt").write_text(f"RDMA_Write BW Test\n{head}\n 65536      5000   11100.5   11000.00\t\t  0.17\n")
+    assert [run.value for run in read(tmp_path / "bw.txt").records] == [pytest.approx(rate)]
+
+
 def test_a_profile_by_processor() -> None:
     answer = at(measured(read(sample("profile.yaml"))), 2)
     assert answer.account == pytest.approx({"busy": 18.0, "memory": 3.0, "lock": 1.5, "idle": 2.5})

@@ -124,18 +124,9 @@ class ResultTable:
                         point[column.name] = cell if isinstance(cell, str) else float(cell)
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
-            how, failed = self.provenance, self.failed.get(row)
-            exact, bound = bool(how.exact[row]) and not failed, how.outside.get(row, "")
-            yield Answer(
-                self.name,
-                how.methods[row],
-                values,
-                point=point,
-                exact=exact,
-                bound=bound,
-                failed=failed,
-                error=how.errors.get(row, ""),
-            )
+            failed, how = self.failed.get(row), self.provenance.at(row)
+            how["exact"] &= not failed
+            yield Answer(self.name, values=values, point=point, failed=failed, **how)
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:

@@ -115,6 +115,11 @@ class Provenance:
             errors |= {int(rows[index]): words for index, words in piece.errors.items()}
         return cls(methods.tolist(), exact.tolist(), dict(sorted(outside.items())), dict(sorted(errors.items())))
 
+    def at(self, row: int) -> dict[str, Any]:
+        """Give how one point was computed, by the names that an answer has for it."""
+        how = {"method": self.methods[row], "exact": bool(self.exact[row])}
+        return {**how, "bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
+
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Give the columns that every table of values has; a point without an answer is neither exact nor not.
 

@@ -3,10 +3,11 @@
 A row is the time of one message, or of one operation of all processes, by its size in bytes; a benchmark is a region. What
 the tools print as a rate is kept as `bandwidth`. The time is that from send to receive: OSU and PingPong halve the round
 trip themselves, netgauge's round trip is halved here; of perftest's columns it is the typical one, a median, of others the
-mean. Rates are in 10^6 B/s, of perftest in 2^20 B/s. OSU and netgauge do not print the number of processes: two exchange messages, for a collective it is told.
+mean. Rates are in 10^6 B/s, of perftest in 2^20 B/s whether it heads them MB/sec or, later, MiB/sec, and in 10^9 bit/s with
+--report_gbits. OSU and netgauge do not print the number of processes: two exchange messages, for a collective it is told.
 
 Formats: OSU micro-benchmarks 5 to 7; IMB-MPI1 of Intel MPI Benchmarks 2018 to 2021; perftest's latency and bandwidth
-tests; netgauge's LogGP module.
+tests (linux-rdma/perftest, src/perftest_resources.c: bytes a second over 0x100000, or over 125000000); netgauge's LogGP module.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BETWEEN_TWO = re.compile(
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)\s*")
-_HEADING = re.compile(r"[\[(](usec|us|MB/s|MB/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)")
+_HEADING = re.compile(r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)")
 _TIMES = ("t_typical", "t_avg", "avg latency", "t[", "latency", "prtt(1,0,s)")
 _RATES = ("bw average", "bandwidth", "mbytes/sec")
 _SIZES = ("size", "#bytes", "# size", "s")
@@ -93,10 +94,11 @@ def _read_row(reading: Reading, tool: _Tool, line: int, name: str, columns: list
             reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(words[0])}")
             return
         size = found
-    rate = "MiB/s" if tool.name == "perftest" else "MB/s"
-    for metric, unit, kinds in (("time", "us", _TIMES), ("bandwidth", rate, _RATES)):
+    for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
         at = next((at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)), None)
         if at is not None:
+            rate = "Gbit/s" if "[gb/sec]" in columns[at] else "MiB/s" if tool.name == "perftest" else "MB/s"
+            unit = "us" if metric == "time" else rate
             value = words[at]
             if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
                 value = repr(float(value) / 2)

@@ -280,8 +280,7 @@ class _Enumeration:
             slack = (more[0, at] - less[0, at], more[1, at] - less[2, at], more[2, at] - less[1, at])
             values[f"slack[{number}]"] = _value(np.array(slack), unit)
         point = {path: float(values_[row[place]]) for place, (path, values_) in enumerate(asked.values.items())}
-        bound = how.outside.get(at, "")
-        return Answer("choose", how.methods[at], values, exact=bool(how.exact[at]), bound=bound, point=point)
+        return Answer("choose", values=values, point=point, **how.at(at))
 
 
 def _value(numbers: Array, unit: str) -> Value:

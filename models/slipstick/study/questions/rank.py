@@ -437,10 +437,7 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
         for index, names in enumerate(here):
             values = {"time": _value(columns, first, index), "overhead": _value(columns, overhead, index)}
             failed = case.why(given, index) if values["time"].value is None else None
-            row = index % len(how.methods)
-            method, exact, bound = how.methods[row], bool(how.exact[row]), how.outside.get(row, "")
-            error = how.errors.get(row, "")
-            found[names] = Answer("changes", method, values, exact=exact, bound=bound, error=error, failed=failed)
+            found[names] = Answer("changes", values=values, failed=failed, **how.at(index % len(how.methods)))
     return found
 
 

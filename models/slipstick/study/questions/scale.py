@@ -406,10 +406,9 @@ def _printed(
     places = {float(number): place for place, number in enumerate(asked.count)}
     for cell in asked.spec.printed:
         for way, value in cell.scalability.items():
-            computed, how = matrix[way][places[cell.fewer], places[cell.more]], ways[way].provenance
-            row = places[cell.more]
-            said = (how.methods[row], bool(how.exact[row]), how.outside.get(row, ""), how.errors.get(row, ""))
-            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source, *said)
+            computed, how = float(matrix[way][places[cell.fewer], places[cell.more]]), ways[way].provenance
+            found = (cell.fewer, cell.more, way, value, computed, cell.source)
+            yield PublishedScalability(*found, **how.at(places[cell.more]))
 
 
 def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:

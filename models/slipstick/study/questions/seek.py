@@ -73,16 +73,7 @@ class ConditionSearch:
     def answer(self, place: float) -> Answer:
         """Say how the answer was computed at the place that was looked at last up to another."""
         places, how = self.looked
-        if not places:
-            return Answer(self.case, "")
-        row = max(0, bisect_right(places, place) - 1)
-        return Answer(
-            self.case,
-            how.methods[row],
-            exact=bool(how.exact[row]),
-            bound=how.outside.get(row, ""),
-            error=how.errors.get(row, ""),
-        )
+        return Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1))) if places else Answer(self.case, "")
 
 
 @dataclass(frozen=True, slots=True)
