@@ -13,7 +13,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled
-from slipstick.report.equations import explain_text
+from slipstick.report.equations import Explanation, explain_text
 from tests.bounds import bounds
 from tests.closed_form import solve
 
@@ -124,7 +124,7 @@ def test_a_file_with_groups_reads_as_it_is_written(tmp_path: Path) -> None:
     answer = solve(model)
     assert (answer["time"], answer["time[others]"]) == (10.0, 2.0)
     (tmp_path / "again.yaml").write_text(dump(model))
-    assert EXPLAINED in " ".join(explain_text("mine", "", "", model).split())
+    assert EXPLAINED in " ".join(explain_text(Explanation("mine", "", "", model)).split())
     again = load(tmp_path / "again.yaml")
     assert isinstance(again, Model)
     assert again.population == model.population

@@ -13,7 +13,7 @@ from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
-from slipstick.report.equations import Equations, explain_latex, explain_text, laws_in, spelt
+from slipstick.report.equations import Equations, Explanation, explain_latex, explain_text, laws_in, spelt
 from slipstick.report.formatting import WIDTH
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.values import DescribedValue
@@ -114,24 +114,26 @@ def _model() -> Model:
 
 def test_a_law_word_for_word() -> None:
     law = LAWS["wire-time"]
-    text = explain_text("law/wire-time", law.title, "Somebody, 1997", law)
+    text = explain_text(Explanation("law/wire-time", law.title, "Somebody, 1997", law))
     assert text == LAW_TEXT
 
 
 def test_a_model_word_for_word() -> None:
-    assert explain_text("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE) == MODEL_TEXT
+    assert explain_text(Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)) == MODEL_TEXT
 
 
 def test_a_model_in_latex() -> None:
-    assert explain_latex("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE) == MODEL_LATEX
+    assert (
+        explain_latex(Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)) == MODEL_LATEX
+    )
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
 def test_every_law_fits_the_terminal_and_has_one_equation_in_latex(law: Law) -> None:
-    text = explain_text(law.name, law.title, law.source, law)
+    text = explain_text(Explanation(law.name, law.title, law.source, law))
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
-    assert explain_latex(law.name, law.title, law.source, law).count("&=") == 1
+    assert explain_latex(Explanation(law.name, law.title, law.source, law)).count("&=") == 1
 
 
 def test_a_step_and_a_parameter_of_one_name_are_told_apart() -> None:
@@ -175,6 +177,6 @@ def test_signs_of_latex_are_spelt_out() -> None:
 
 
 def test_a_model_without_its_structure_still_has_its_steps() -> None:
-    text = explain_text("demo", "", "", _model())
+    text = explain_text(Explanation("demo", "", "", _model()))
     assert text.startswith("demo\n\nprocessors that repeat a cycle")
     assert "T =" not in text

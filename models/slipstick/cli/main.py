@@ -294,9 +294,8 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
         specs["machine"] = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {specs['machine']}; choose another with --machine", err=True)
     found = explained({**_references(model, specs), **nodes_of(changes)})
-    told = (found.name, found.title, found.source, found.subject, found.entries, found.structure)
-    plain = explain_text(*told, tuple(each.text for each in found.solved)) if as_json or not latex else ""
-    formulas = explain_latex(*told, tuple(each.latex for each in found.solved)) if as_json or latex else ""
+    plain = explain_text(found) if as_json or not latex else ""
+    formulas = explain_latex(found) if as_json or latex else ""
     if as_json:
         from slipstick.report.document import value_documents
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slipstick.expression.dimension import TIME
@@ -43,6 +43,28 @@ _WORTH_A_NAME = 8
 _TERMS_IN_LINE = 4
 _INDENT = "    "
 Entries = Mapping[str, "DescribedValue"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What there is to explain of a model, a network or a law.
+
+    Parameters
+    ----------
+    name, title, source : what it is in the catalogue, and where it is published
+    subject : the model, the network, or the law
+    entries : what the specs say of each quantity, if known
+    structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
+    solved : equations of a network that was solved in symbols, in plain text and in LaTeX
+    """
+
+    name: str
+    title: str
+    source: str
+    subject: Model | QueueingNetwork | Law
+    entries: Entries = field(default_factory=dict)
+    structure: Expr | None = None
+    solved: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,22 +260,21 @@ _LAWS = {
 """What the methods build on, in text and on paper, by the kind of class or station it is for."""
 
 
-def _network_parts(model: QueueingNetwork, entries: Entries, solved: tuple[str, ...]) -> list[str]:
+def _network_parts(model: QueueingNetwork, found: Explanation) -> list[str]:
     """Write a network for the terminal: equations, demands, symbols, stations."""
-    sources = Notes()
     lines = [_line(words) for words, _ in _laws(model)]
     lines += ["", *(_line(f"{each.name} = {text(each.right)}") for each in _defined(model))]
     stations = [_station_row(*each) for each in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(map(_line, solved)),
-        *_symbol_table(_network_symbols(model, entries, sources), sources),
+        "\n".join(_line(words) for words, _ in found.solved),
+        *_symbol_table(_written_in(model), found.entries),
         plain_table(["station", "discipline", "servers", "visited by"], stations),
     ]
 
 
-def _network_symbols(model: QueueingNetwork, entries: Entries, sources: Notes) -> Iterator[list[str]]:
-    return _symbols(parameters(*(expr for _, expr in model.quantities())), entries, sources)
+def _written_in(model: QueueingNetwork) -> Iterable[Parameter]:
+    return parameters(*(expr for _, expr in model.quantities()))
 
 
 def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
@@ -306,66 +327,40 @@ def _station_row(name: str, station: NetworkStation) -> list[str]:
     ]
 
 
-def explain_text(
-    name: str,
-    title: str,
-    source: str,
-    subject: Model | QueueingNetwork | Law,
-    entries: Entries | None = None,
-    structure: Expr | None = None,
-    solved: tuple[str, ...] = (),
-) -> str:
-    """Explain a law or a model for the terminal: equations, symbols, units, sources.
-
-    Parameters
-    ----------
-    name, title, source : of the law or the model, in the catalogue
-    subject : the law or the model
-    entries : what the specs say of each path, if known
-    structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
-    solved : equations of a network that was solved in symbols
-    """
-    head = wrapped(f"{name}: {title}" if title else name, _INDENT)
-    origin = wrapped(f"source: {source}", _INDENT) if source else ""
-    if isinstance(subject, Law):
-        body = _law_parts(subject)
-    elif isinstance(subject, QueueingNetwork):
-        body = _network_parts(subject, entries or {}, solved)
+def explain_text(found: Explanation) -> str:
+    """Explain a law or a model for the terminal: equations, symbols, units, sources."""
+    head = wrapped(f"{found.name}: {found.title}" if found.title else found.name, _INDENT)
+    origin = wrapped(f"source: {found.source}", _INDENT) if found.source else ""
+    if isinstance(found.subject, Law):
+        body = _law_parts(found.subject)
+    elif isinstance(found.subject, QueueingNetwork):
+        body = _network_parts(found.subject, found)
     else:
-        body = _model_parts(subject, entries or {}, structure)
+        body = _model_parts(found.subject, found)
     return ascii_only("\n\n".join(part for part in (head, origin, *body) if part) + "\n")
 
 
-def explain_latex(
-    name: str,
-    title: str,
-    source: str,
-    subject: Model | QueueingNetwork | Law,
-    entries: Entries | None = None,
-    structure: Expr | None = None,
-    solved: tuple[str, ...] = (),
-) -> str:
-    """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs amsmath.
-
-    Parameters
-    ----------
-    name, title, source, subject, entries, structure, solved : as for `explain_text`, `solved` in LaTeX
-    """
+def explain_latex(found: Explanation) -> str:
+    """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs amsmath."""
+    subject = found.subject
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
         symbols = [(f"${each.latex}$", str(each.dimension), each.meaning) for each in (subject.gives, *subject.symbols)]
     else:
-        rows: Iterable[list[str]] = ()
+        named: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
-            laws = [on_paper for _, on_paper in _laws(subject)]
-            lines = [*laws, *(f"{each.latex} &= {latex(each.right, {})}" for each in _defined(subject)), *solved]
-            rows = _network_symbols(subject, entries or {}, Notes())
-        elif structure is not None:
-            equations = Equations(structure)
-            lines, rows = equations.latex, _symbols(equations.parameters, entries or {}, Notes())
+            lines = [on_paper for _, on_paper in _laws(subject)]
+            lines += [f"{each.latex} &= {latex(each.right, {})}" for each in _defined(subject)]
+            lines += [on_paper for _, on_paper in found.solved]
+            named = _written_in(subject)
+        elif found.structure is not None:
+            equations = Equations(found.structure)
+            lines, named = equations.latex, equations.parameters
+        rows = _symbols(named, found.entries, Notes())
         symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
-    comments = [f"% {' '.join(each.split())}" for each in (f"{name}: {title}", source) if each.strip()]
+    told = (f"{found.name}: {found.title}", found.source)
+    comments = [f"% {' '.join(each.split())}" for each in told if each.strip()]
     made = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
     return ascii_only("\n".join([*comments, *made, *_tabular(symbols)]) + "\n")
 
@@ -408,17 +403,16 @@ def _line(words: str) -> str:
     return wrapped(_INDENT + words, 2 * _INDENT)
 
 
-def _model_parts(model: Model, entries: Entries, structure: Expr | None) -> list[str]:
-    sources = Notes()
+def _model_parts(model: Model, found: Explanation) -> list[str]:
     parts = [_population(model)]
-    if structure is not None:
-        equations = Equations(structure)
+    if found.structure is not None:
+        equations = Equations(found.structure)
         whole, *others = map(_line, equations.texts)
         parts += [
             whole,
             wrapped(_STEP_TIMES, _INDENT) if equations.steps else "",
             "\n".join(others),
-            *_symbol_table(_symbols(equations.parameters, entries, sources), sources),
+            *_symbol_table(equations.parameters, found.entries),
             _explain_laws(model, equations),
         ]
     return [*parts, _steps(model)]
@@ -461,8 +455,9 @@ def _symbols(found: Iterable[Parameter], entries: Entries, sources: Notes) -> It
             ]
 
 
-def _symbol_table(symbols: Iterable[list[str]], sources: Notes) -> list[str]:
-    rows = list(symbols)
+def _symbol_table(named: Iterable[Parameter], entries: Entries) -> list[str]:
+    sources = Notes()
+    rows = list(_symbols(named, entries, sources))
     return [plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "", sources.text]
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
-from slipstick.expression.nodes import Expr
-from slipstick.law import LAWS, Law
+from slipstick.law import LAWS
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
+from slipstick.report.equations import Explanation
 from slipstick.schema.inputs import Inputs, Settings, build, build_workload, model_names, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
@@ -32,9 +32,6 @@ from slipstick.schema.programs import CountsSpec
 from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, plain
 from slipstick.schema.validate import validate
 from slipstick.schema.values import DescribedValue, entries, with_sources
-
-if TYPE_CHECKING:
-    from slipstick.method.networks.symbols import SymbolicSolution
 
 KINDS = (*FOLDERS, "program", "law")
 
@@ -186,28 +183,6 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What there is to explain of a model, a network or a law.
-
-    Parameters
-    ----------
-    name, title, source : what it is, and where it is published
-    subject : the model, the network, or the law
-    entries : what the specs say of each quantity
-    structure : the time of a model, its steps labelled
-    solved : equations of a small network that was solved in symbols
-    """
-
-    name: str
-    title: str
-    source: str
-    subject: Model | QueueingNetwork | Law
-    entries: Mapping[str, DescribedValue]
-    structure: Expr | None
-    solved: tuple[SymbolicSolution, ...] = ()
-
-
 def explained(settings: Settings) -> Explanation:
     """Gather what there is to explain.
 
@@ -220,7 +195,7 @@ def explained(settings: Settings) -> Explanation:
         # A law is explained by its symbols; they need no values.
         name = resolve({"model": settings["model"]}, Library()).name
         law = LAWS[name.removeprefix("law/")]
-        return Explanation(name, law.title, law.source, law, {}, None)
+        return Explanation(name, law.title, law.source, law)
     from slipstick.method.closed_form import whole_time
     from slipstick.method.networks.symbols import solved_in_symbols
 
@@ -229,7 +204,8 @@ def explained(settings: Settings) -> Explanation:
     title, source = title_and_source(inputs)
     structure = whole_time(built.model) if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    return Explanation(inputs.name, title, source, built.model, built.entries, structure, solved)
+    pairs = tuple((each.text, each.latex) for each in solved)
+    return Explanation(inputs.name, title, source, built.model, built.entries, structure, pairs)
 
 
 def title_and_source(inputs: Inputs) -> tuple[str, str]:
