@@ -20,6 +20,7 @@ from slipstick.expression.special import retried_rate
 from slipstick.expression.symbolic import to_sympy
 from slipstick.expression.tape import Tape
 from slipstick.law import FAMILIES, LAWS, Law
+from tests.expression.second_roads import at_point
 
 ROWS = [(law, row) for law in LAWS.values() for row in law.checks]
 every_law = pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
@@ -138,7 +139,7 @@ def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     row = law.checks[0]
     scope = {name: sympy.Float(value, 30) for name, value in law.given(row).items()}
     point = {sympy.Symbol(name, positive=True): value for name, value in scope.items()}
-    assert float(to_sympy(law.right).subs(point)) == pytest.approx(law(**law.given(row)), rel=1e-12)
+    assert float(at_point(to_sympy(law.right), point)) == pytest.approx(law(**law.given(row)), rel=1e-12)
     assert float(eval(law.text.partition(" = ")[2], FUNCTIONS, scope)) == pytest.approx(
         law(**law.given(row)), rel=1e-12
     )

@@ -70,19 +70,17 @@ _MISPLACED = {
     "^": "is no operator; write ** for a power",
     "%": "is no operator; write 50 % as 0.5",
 }
+_OF_SO_MANY: tuple[Callable[..., Expr], ...] = (
+    *(nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt, nodes.ceil_log, nodes.select),
+    *(special.exp, special.exprel, special.log, special.erlang_b, special.engset, special.poisson),
+    *(special.geometric_mean, special.geometric_sum, special.md1_late, special.md1_number),
+    *(special.drop_stages, special.retried_rate),
+)
 _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many operands it takes; 0: any number
     "max": (nodes.maximum, 0),
     "min": (nodes.minimum, 0),
-    **{each.__name__: (each, 1) for each in (nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt)},
-    "ceil_log": (nodes.ceil_log, 2),
-    "select": (nodes.select, 4),
-    **{each.__name__: (each, 1) for each in (special.exp, special.exprel, special.log)},
     "pow": (special.raised, 2),
-    **{each.__name__: (each, 2) for each in (special.erlang_b, special.geometric_mean, special.geometric_sum)},
-    **{each.__name__: (each, 2) for each in (special.md1_late, special.md1_number, special.poisson)},
-    "engset": (special.engset, 3),
-    "drop_stages": (special.drop_stages, 4),
-    "retried_rate": (special.retried_rate, 4),
+    **{each.__name__: (each, each.__code__.co_argcount) for each in _OF_SO_MANY},
 }
 Made = TypeVar("Made")
 Quantities = Callable[[str], tuple[float, Dimension]]

@@ -1,103 +1,29 @@
 """Expressions in SymPy's hands: for LaTeX and algebra, never for evaluation.
 
-SymPy is imported here, when asked for: it is most of a program's start-up. It gets symbols made from
+SymPy is imported when a tree is first passed to it: it is most of a program's start-up. It gets symbols made from
 checked names and numbers only; no text is ever parsed by it. Special functions are written out where mathematics has a form,
-else they are functions of their own with a name on paper.
+else they are functions of their own with a name on paper and no value; the tests compute them by second roads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, walk
-
-
-def _geometric_sum(sympy: Any, args: Sequence[Any]) -> Any:
-    r, n = args
-    return (1 - r**n) / (1 - r)
-
-
-def _geometric_mean(sympy: Any, args: Sequence[Any]) -> Any:
-    r, most = args
-    return r / (1 - r) - (most + 1) * r ** (most + 1) / (1 - r ** (most + 1))
-
-
-def _erlang_b(a: Any, c: Any) -> Any:
-    import sympy
-
-    # The sum of a^k / k! up to c is exp(a) Gamma(c+1, a) / c!.
-    return a**c * sympy.exp(-a) / sympy.uppergamma(c + 1, a)
-
-
-def _engset(a: Any, c: Any, n: Any) -> Any:
-    inverse = 1
-    for k in range(1, int(c) + 1):
-        inverse = 1 + inverse * k / (a * (n - k + 1))
-    return 1 / inverse
-
-
-def _md1_number(a: Any, n: Any) -> Any:
-    import sympy
-
-    # The series of the transform, whose terms alternate: digits enough make it the second road.
-    count, total = int(n), sympy.Integer(0)
-    for k in range(count + 1):
-        terms = [(k * a) ** (count - k) / sympy.factorial(count - k)]
-        if k < count:
-            terms.append((k * a) ** (count - k - 1) / sympy.factorial(count - k - 1))
-        total += (-1) ** (count - k) * sympy.exp(k * a) * sum(terms)
-    return (1 - a) * (total if count else 1)
-
-
-def _md1_late(a: Any, x: Any) -> Any:
-    import sympy
-
-    waits = range(int(sympy.floor(x)) + 1)
-    return 1 - (1 - a) * sum((-a * (x - k)) ** k / sympy.factorial(k) * sympy.exp(a * (x - k)) for k in waits)
-
-
-def _drop_stages(m: Any, a: Any, b: Any, n: Any) -> Any:
-    for _ in range(int(n)):
-        m = 1 - (1 - m / b) ** a
-    return m
-
-
-def _retried_rate(m: Any, a: Any, b: Any, n: Any) -> Any:
-    # Halving an interval is slow and certain: the second road to Newton's steps.
-    low, high = m, 1 + 0 * m
-    for _ in range(120):
-        middle = (low + high) / 2
-        through = _drop_stages(middle, a, b, n) * (b / a) ** int(n)
-        low, high = (middle, high) if m * (1 - middle) > through * (1 - m) else (low, middle)
-    return low
+from slipstick.late import sympy
 
 
 @cache
-def _function(name: str, on_paper: str, numeric: Callable[..., Any]) -> Any:
-    """Make a SymPy function that stays as it is until it is asked for its digits, or done."""
-    import sympy
-
-    def evaluated(self: Any, prec: int) -> Any:
-        digits = max(15, int(prec / 3.3))
-        values = [each.evalf(digits) for each in self.args]
-        return (
-            sympy.Float(sympy.N(numeric(*values), digits), digits) if all(each.is_number for each in values) else None
-        )
+def _named(name: str) -> Any:
+    """Make a function that SymPy does not know: it keeps its operands, and has a form on paper."""
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
-        written = on_paper.format(*(printer.doprint(each) for each in self.args))
+        written = _ON_PAPER[name].format(*(printer.doprint(each) for each in self.args))
         return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
 
-    def done(self: Any, **hints: Any) -> Any:
-        return numeric(*self.args)
-
-    return type(name, (sympy.Function,), {"_eval_evalf": evaluated, "_latex": latex, "doit": done})
-
-
-def _named(name: str, on_paper: str, numeric: Callable[..., Any]) -> Callable[[Any, Sequence[Any]], Any]:
-    return lambda sympy, args: _function(name, on_paper, numeric)(*args)
+    return type(name, (sympy.Function,), {"_latex": latex})
 
 
 def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
@@ -111,8 +37,6 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
     >>> to_sympy(Parameter("a") * Parameter("b") + 1)
     a*b + 1
     """
-    import sympy
-
     known = dict(symbols or {})
     made: dict[int, Any] = {}
     for node in walk(expr):
@@ -124,7 +48,8 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
             made[id(node)] = made[id(node.inner)]
         else:
             assert isinstance(node, Operation)
-            made[id(node)] = _RULES[node.operator](sympy, [made[id(operand)] for operand in operands(node)])
+            rule = _RULES.get(node.operator) or _named(node.operator)
+            made[id(node)] = rule(*(made[id(operand)] for operand in operands(node)))
     return made[id(expr)]
 
 
@@ -139,8 +64,6 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     >>> latex(Parameter("mu") - Parameter("lambda"), {"mu": r"\mu", "lambda": r"\lambda"})
     '\\mu - \\lambda'
     """
-    import sympy
-
     given = dict(names or {})
     printed: dict[Any, str] = {}
     symbols: dict[str, Any] = {}
@@ -176,45 +99,42 @@ def _terms(arg: Any) -> tuple[Any, ...]:
     return tuple(arg.args) if arg.is_Add else (arg,)
 
 
-def _ranges(sympy: Any, args: Sequence[Any]) -> Any:
+def _ranges(x: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
-    x, limit, below, above = args
     first, other = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
     pairs = (sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *each) for each in (first, other))
     return sympy.Basic.__new__(sympy.Piecewise, *pairs)
 
 
-def _levels(sympy: Any, args: Sequence[Any]) -> Any:
-    return sympy.ceiling(sympy.log(args[0]) / sympy.log(args[1]), evaluate=False)
-
-
-_RULES: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
-    "sum": lambda sympy, args: sympy.Add(*(term for arg in args for term in _terms(arg))),
-    "difference": lambda sympy, args: sympy.Add(*_terms(args[0]), sympy.Mul(-1, args[1])),
-    "product": lambda sympy, args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
-    "quotient": lambda sympy, args: (
-        sympy.Pow(args[1], -1) if args[0] == 1 else sympy.Mul(args[0], sympy.Pow(args[1], -1))
-    ),
-    "power": lambda sympy, args: sympy.Pow(*args),
-    "max": lambda sympy, args: sympy.Max(*args, evaluate=False),
-    "min": lambda sympy, args: sympy.Min(*args, evaluate=False),
-    "ceil": lambda sympy, args: sympy.ceiling(args[0], evaluate=False),
-    "floor": lambda sympy, args: sympy.floor(args[0], evaluate=False),
-    "log2": lambda sympy, args: sympy.log(args[0]) / sympy.log(2),
-    "sqrt": lambda sympy, args: sympy.sqrt(args[0]),
-    "ceil_log": _levels,
+_RULES: dict[str, Callable[..., Any]] = {
+    "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms(arg))),
+    "difference": lambda a, b: sympy.Add(*_terms(a), sympy.Mul(-1, b)),
+    "product": lambda *args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
+    "quotient": lambda a, b: sympy.Pow(b, -1) if a == 1 else sympy.Mul(a, sympy.Pow(b, -1)),
+    "power": lambda base, exponent: sympy.Pow(base, exponent),
+    "max": lambda *args: sympy.Max(*args, evaluate=False),
+    "min": lambda *args: sympy.Min(*args, evaluate=False),
+    "ceil": lambda x: sympy.ceiling(x, evaluate=False),
+    "floor": lambda x: sympy.floor(x, evaluate=False),
+    "log2": lambda x: sympy.log(x) / sympy.log(2),
+    "sqrt": lambda x: sympy.sqrt(x),
+    "ceil_log": lambda x, radix: sympy.ceiling(sympy.log(x) / sympy.log(radix), evaluate=False),
     "select": _ranges,
-    "exp": lambda sympy, args: sympy.exp(args[0]),
-    "exprel": lambda sympy, args: (sympy.exp(args[0]) - 1) / args[0],
-    "log": lambda sympy, args: sympy.log(args[0]),
-    "pow": lambda sympy, args: sympy.Pow(args[0], args[1]),
-    "geometric_sum": _geometric_sum,
-    "geometric_mean": _geometric_mean,
-    "erlang_b": _named("erlang_b", r"B\left({1}, {0}\right)", _erlang_b),
-    "poisson": lambda sympy, args: args[0] ** args[1] * sympy.exp(-args[0]) / sympy.factorial(args[1]),
-    "md1_number": _named("md1_number", r"P^{{M/D/1}}_{{{1}}}\left({0}\right)", _md1_number),
-    "md1_late": _named("md1_late", r"W^{{M/D/1}}\left({0}, {1}\right)", _md1_late),
-    "engset": _named("engset", r"E_{{{1}}}\left({2}, {0}\right)", _engset),
-    "drop_stages": _named("drop_stages", r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _drop_stages),
-    "retried_rate": _named("retried_rate", r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _retried_rate),
+    "exp": lambda x: sympy.exp(x),
+    "exprel": lambda x: (sympy.exp(x) - 1) / x,
+    "log": lambda x: sympy.log(x),
+    "pow": lambda base, exponent: sympy.Pow(base, exponent),
+    "geometric_sum": lambda r, n: (1 - r**n) / (1 - r),
+    "geometric_mean": lambda r, most: r / (1 - r) - (most + 1) * r ** (most + 1) / (1 - r ** (most + 1)),
+    "poisson": lambda mean, n: mean**n * sympy.exp(-mean) / sympy.factorial(n),
 }
+
+_ON_PAPER = {
+    "erlang_b": r"B\left({1}, {0}\right)",
+    "engset": r"E_{{{1}}}\left({2}, {0}\right)",
+    "md1_number": r"P^{{M/D/1}}_{{{1}}}\left({0}\right)",
+    "md1_late": r"W^{{M/D/1}}\left({0}, {1}\right)",
+    "drop_stages": r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)",
+    "retried_rate": r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)",
+}
+"""LaTeX of the functions that SymPy does not know, in which braces hold the numbers of their operands."""
