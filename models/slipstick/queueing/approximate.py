@@ -181,6 +181,8 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
 NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
 SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
+MOST_HALVES = 60
+"""Of a step of Newton's method, until throughputs are positive and stations unsaturated."""
 
 
 def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
@@ -190,52 +192,42 @@ def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float)
     Q = b (1 + L + C) is a function of X; so is the population, which must come out as N.
     """
     alone = np.where(count > 0, 1 / np.maximum(count, 1), 0.0)[:, :, None]
-    total = count.sum(axis=1, keepdims=True)
-    cycle = delay + demand.sum(axis=2) * np.maximum(total, 1)
-    flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
-    kind = np.result_type(demand, delay, change)
-    flow, diagonal, settled = flow.astype(kind), np.arange(count.shape[1]), np.zeros(len(count), dtype=bool)
+    cycle = delay + demand.sum(axis=2) * np.maximum(count.sum(axis=1, keepdims=True), 1)
+    start = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
+    diagonal, settled = np.arange(count.shape[1]), np.zeros(len(count), dtype=bool)
+
+    def shares(flow: Array) -> tuple[Array, Array, Array]:
+        """Give b / x, b and 1 - a."""
+        x = flow[:, :, None] * demand
+        once = 1 / (1 + x * alone)
+        load = x * once
+        return once, load, 1 - load.sum(axis=1)
+
+    flow = start.astype(np.result_type(demand, delay, change))
+    once, load, spare = shares(flow)
     for step in range(1, MOST_NEWTON + 1):
-        once = 1 / (1 + flow[:, :, None] * demand * alone)
-        load = flow[:, :, None] * demand * once
-        spare = 1 - load.sum(axis=1)
-        congestion = (1 + (load * change).sum(axis=1)) / spare
-        each = congestion[:, None] + change
-        queue = load * each
-        slope = demand * once * once
-        # d Q_rk / d X_s = slope_rk each_rk [r = s] + load_rk slope_sk each_sk / (1 - a)
-        steep = (load / spare[:, None]) @ (slope * each).transpose(0, 2, 1)
-        steep[:, diagonal, diagonal] += delay + (slope * each).sum(axis=2) + (count == 0)
-        missing = count - flow * delay - queue.sum(axis=2)
-        move = np.where(count > 0, np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
-        size = _kept_inside(flow, move, demand, alone, spare)
-        flow = np.where(settled[:, None], flow, flow + size[:, None] * move)
+        seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
+        each = ((1 + seen) / spare)[:, None] + change
+        slope = demand * once * once * each
+        # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
+        steep = (load / spare[:, None]) @ slope.transpose(0, 2, 1)
+        steep[:, diagonal, diagonal] += delay + slope.sum(axis=2) + (count == 0)
+        missing = count - flow * delay - (load * each).sum(axis=2)
+        move = np.where((count > 0) & ~settled[:, None], np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
+        part = np.ones(len(flow))
+        for _ in range(MOST_HALVES):
+            there = flow + part[:, None] * move
+            once, load, ahead = shares(there)
+            inside = (there.real >= 0).all(axis=1) & (ahead.real > 0.05 * spare.real).all(axis=1)
+            if inside.all():
+                break
+            part = np.where(inside, part, part / 2)
+        flow, spare = there, ahead
         settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
         if settled.all():
-            return flow, _residence(flow, demand, alone, change), step
+            seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
+            return flow, demand * once * (((1 + seen) / spare)[:, None] + change), step
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
-
-
-def _residence(flow: Array, demand: Array, alone: Array, change: Array | float) -> Array:
-    once = 1 / (1 + flow[:, :, None] * demand * alone)
-    load = flow[:, :, None] * demand * once
-    congestion = (1 + (load * change).sum(axis=1)) / (1 - load.sum(axis=1))
-    time: Array = demand * once * (congestion[:, None] + change)
-    return time
-
-
-def _kept_inside(flow: Array, move: Array, demand: Array, alone: Array, spare: Array) -> Array:
-    """Give the largest part of a step, in halves, that keeps throughputs positive and stations unsaturated."""
-    size = np.ones(len(flow))
-    for _ in range(60):
-        there = flow.real + size[:, None] * move.real
-        x = there[:, :, None] * demand.real
-        free = 1 - (x / (1 + x * alone)).sum(axis=1)
-        inside = (there >= 0).all(axis=1) & (free > 0.05 * spare.real).all(axis=1)
-        if inside.all():
-            break
-        size = np.where(inside, size, size / 2)
-    return size
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:

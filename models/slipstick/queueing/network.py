@@ -356,30 +356,35 @@ def network_arrays(
     >>> two.demand.shape, two.population.tolist(), two.stations
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
-    service, visits, scv = (_numbers(each) for each in (service, visits, scv))
-    many, rate, away = (_numbers(0.0 if each is None else each) for each in (population, arrivals, think))
-    cube = _shape([service, visits, scv], [many, rate, away], 1 if classes is None else len(classes))
-    (_, kinds, count), square = cube, cube[:2]
-    station_names = tuple(stations or (f"station {k + 1}" for k in range(count)))
-    class_names = tuple(classes or (f"class {r + 1}" for r in range(kinds)))
+    cubes = {"service": _numbers(service), "visits": _numbers(visits), "scv": _numbers(scv)}
+    given = {"population": population, "arrivals": arrivals, "think": think}
+    squares = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
+    # The last axes are stations, or classes.
+    points, kinds, count = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes.values()))
+    points, kinds = np.broadcast_shapes(
+        (points, kinds), (1, 1 if classes is None else len(classes)), *(each.shape for each in squares.values())
+    )
+    if closed is None:
+        both = population is not None and arrivals is not None
+        closed = np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
+    spread: dict[str, Any] = {name: _spread(each, (points, kinds, count), name) for name, each in cubes.items()}
+    ranks, number = np.asarray(priority, dtype=np.int64), _numbers(servers)
+    many = squares.pop("population")
+    spread |= {name: _spread(each, (points, kinds), name) for name, each in squares.items()}
     built = NetworkArrays(
-        service=_broadcast(service, cube, "service"),
-        visits=_broadcast(visits, cube, "visits"),
-        think=_broadcast(away, square, "think"),
-        population=_whole(many, square, "population", class_names),
-        arrivals=_broadcast(rate, square, "arrivals"),
-        closed=_closed(closed, population, arrivals, rate, kinds),
+        **spread,
+        population=_spread(many, (points, kinds), "population").astype(np.int64),
+        closed=np.broadcast_to(np.asarray(closed, dtype=bool), (kinds,)).copy(),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
-        servers=_whole(_numbers(servers), (count,), "servers", station_names),
+        servers=_spread(number, (count,), "servers").astype(np.int64),
         rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),
-        scv=_broadcast(scv, cube, "scv"),
-        priority=_ranks(priority, kinds, count),
-        stations=station_names,
-        classes=class_names,
+        priority=_spread(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority"),
+        stations=tuple(stations or (f"station {k + 1}" for k in range(count))),
+        classes=tuple(classes or (f"class {r + 1}" for r in range(kinds))),
         capacity=tuple(capacity or (None,) * count),
         blocking=(blocking,) * count if isinstance(blocking, str) else tuple(blocking),
     )
-    _check(built, {"service": service, "visits": visits, "think": away, "arrivals": rate, "scv": scv})
+    _check(built, cubes | squares, {"population": many, "servers": number})
     return built
 
 
@@ -388,14 +393,7 @@ def _numbers(values: ArrayLike) -> Array:
     return array if np.iscomplexobj(array) else array.astype(float)
 
 
-def _shape(cubes: list[Array], squares: list[Array], named: int) -> tuple[int, int, int]:
-    """Find points, classes and stations from what is given: the last axes are stations or classes."""
-    cube = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes))
-    square = np.broadcast_shapes((cube[0], 1), (1, cube[1]), (1, named), *(each.shape for each in squares))
-    return square[0], square[1], cube[2]
-
-
-def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
+def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
     full = np.empty(shape, dtype=values.dtype)
     try:
         full[...] = values
@@ -404,62 +402,43 @@ def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
     return full
 
 
-def _whole(values: Array, shape: tuple[int, ...], name: str, names: tuple[str, ...]) -> NDArray[np.int64]:
-    if not (_in_range(values) and (values == np.floor(values)).all()):
-        wrong = ~np.isfinite(values) | (values != np.round(values)) | (values < 0)
-        place = tuple(np.argwhere(wrong)[0])
-        who = names[place[-1] if place else 0]
-        raise ModelError(f"{who}: {name} is {values[place]:g}; give a whole number that is not negative")
-    return _broadcast(values.astype(np.int64), shape, name)
-
-
-def _closed(
-    closed: ArrayLike | None, population: ArrayLike | None, arrivals: ArrayLike | None, rates: Array, kinds: int
-) -> NDArray[np.bool_]:
-    if closed is not None:
-        return np.broadcast_to(np.asarray(closed, dtype=bool), (kinds,)).copy()
-    if population is None or arrivals is None:
-        return np.full(kinds, arrivals is None)
-    return np.broadcast_to(np.all(np.atleast_2d(rates) == 0, axis=0), (kinds,)).copy()
-
-
-def _ranks(priority: ArrayLike, kinds: int, count: int) -> NDArray[np.int64]:
-    ranks = np.asarray(priority, dtype=np.int64)
-    return _broadcast(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority")
-
-
-def _check(built: NetworkArrays, given: dict[str, Array]) -> None:
+def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array]) -> None:
+    """Refuse what no network can have; numbers are `given` before they were spread: so there are fewer to look at."""
     count = len(built.stations)
     for name in ("discipline", "rates", "capacity", "blocking"):
         if len(getattr(built, name)) != count:
             raise ModelError(f"{name} is given for {len(getattr(built, name))} stations; there are {count}")
-    for station, most, kind in zip(built.stations, built.capacity, built.blocking, strict=True):
+    for what, known, used in (("blocking", BLOCKING, built.blocking), ("discipline", DISCIPLINES, built.discipline)):
+        for each in used:
+            if each not in known:
+                raise ModelError(f"there is no {what} {each!r}; known: {', '.join(known)}")
+    for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
         if most is not None and most < 1:
             raise ModelError(f"{station}: capacity must be at least 1, got {most}")
-        if kind not in BLOCKING:
-            raise ModelError(f"{station}: there is no blocking {kind!r}; known: {', '.join(BLOCKING)}")
-    for discipline in built.discipline:
-        if discipline not in DISCIPLINES:
-            raise ModelError(f"there is no discipline {discipline!r}; known: {', '.join(DISCIPLINES)}")
-    for name, values in given.items():
-        if not _in_range(values):
-            _refuse_sign(built, name, getattr(built, name))
-    for station, rates in zip(built.stations, built.rates, strict=True):
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
-    for station, servers in zip(built.stations, built.servers.tolist(), strict=True):
-        if servers < 1:
-            raise ModelError(f"{station}: servers is {servers}; give 1 or more")
+    for name, values in (given | whole).items():
+        if not _in_range(values, name in whole):
+            _refuse_number(built, name, values, name in whole)
+    for station, number in zip(built.stations, built.servers.tolist(), strict=True):
+        if number < 1:
+            raise ModelError(f"{station}: servers is {number}; give 1 or more")
 
 
-def _in_range(values: Array) -> bool:
+def _in_range(values: Array, whole: bool) -> bool:
     """Tell whether all are finite and none negative; most are one number, which Python compares sooner."""
     if values.size == 1:
-        return bool(0 <= values.item().real < np.inf)
-    return bool(values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf)
+        value = values.item()
+        return bool(0 <= value.real < np.inf and (not whole or value == value.real // 1))
+    fits = values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf
+    return bool(fits and (not whole or (values == np.floor(values)).all()))
 
 
-def _refuse_sign(built: NetworkArrays, name: str, values: Array) -> None:
-    place = np.argwhere(~np.isfinite(values) | (values.real < 0))[0]
-    where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
-    raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")
+def _refuse_number(built: NetworkArrays, name: str, values: Array, whole: bool) -> None:
+    full = np.broadcast_to(values, getattr(built, name).shape)
+    fits = np.isfinite(full) & (full.real >= 0) & (not whole or full == np.floor(full.real))
+    place = tuple(np.argwhere(~fits)[0])
+    where = built.classes[place[1]] if full.ndim > 1 else built.stations[place[0]]
+    where += f" at {built.stations[place[2]]}" if full.ndim > 2 else ""
+    kind = "whole" if whole else "finite"
+    raise ModelError(f"{where}: {name} is {full[place].real:g}; give a {kind} number that is not negative")
