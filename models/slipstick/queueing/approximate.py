@@ -181,8 +181,8 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
 NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
 SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
-MOST_HALVES = 60
-"""Of a step of Newton's method, until throughputs are positive and stations unsaturated."""
+MOST_AT_ONCE = 0.95
+"""Of what a station has to spare, and of a throughput, that one step of Newton's method takes."""
 
 
 def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
@@ -192,42 +192,54 @@ def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float)
     Q = b (1 + L + C) is a function of X; so is the population, which must come out as N.
     """
     alone = np.where(count > 0, 1 / np.maximum(count, 1), 0.0)[:, :, None]
-    cycle = delay + demand.sum(axis=2) * np.maximum(count.sum(axis=1, keepdims=True), 1)
-    start = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
-    diagonal, settled = np.arange(count.shape[1]), np.zeros(len(count), dtype=bool)
-
-    def shares(flow: Array) -> tuple[Array, Array, Array]:
-        """Give b / x, b and 1 - a."""
+    kind, diagonal = np.result_type(demand, delay, change), np.arange(count.shape[1])
+    flow, settled = _flow_of_alike_queues(demand, delay, count).astype(kind), np.zeros(len(count), dtype=bool)
+    for step in range(1, MOST_NEWTON + 1):
         x = flow[:, :, None] * demand
         once = 1 / (1 + x * alone)
         load = x * once
-        return once, load, 1 - load.sum(axis=1)
-
-    flow = start.astype(np.result_type(demand, delay, change))
-    once, load, spare = shares(flow)
-    for step in range(1, MOST_NEWTON + 1):
-        seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
-        each = ((1 + seen) / spare)[:, None] + change
-        slope = demand * once * once * each
+        spare = 1 - load.sum(axis=1)
+        each = _congestion(load, spare, change)
+        part = demand * once * once
+        slope = part * each
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
         steep = (load / spare[:, None]) @ slope.transpose(0, 2, 1)
         steep[:, diagonal, diagonal] += delay + slope.sum(axis=2) + (count == 0)
         missing = count - flow * delay - (load * each).sum(axis=2)
         move = np.where((count > 0) & ~settled[:, None], np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
-        part = np.ones(len(flow))
-        for _ in range(MOST_HALVES):
-            there = flow + part[:, None] * move
-            once, load, ahead = shares(there)
-            inside = (there.real >= 0).all(axis=1) & (ahead.real > 0.05 * spare.real).all(axis=1)
-            if inside.all():
-                break
-            part = np.where(inside, part, part / 2)
-        flow, spare = there, ahead
+        flow = flow + _within(flow.real, move.real, part.real, spare.real)[:, None] * move
         settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
         if settled.all():
-            seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
-            return flow, demand * once * (((1 + seen) / spare)[:, None] + change), step
+            once = 1 / (1 + flow[:, :, None] * demand * alone)
+            load = flow[:, :, None] * demand * once
+            return flow, demand * once * _congestion(load, 1 - load.sum(axis=1), change), step
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
+
+
+def _congestion(load: Array, spare: Array, change: Array | float) -> Array:
+    """Give 1 + L + C."""
+    seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
+    met: Array = ((1 + seen) / spare)[:, None] + change
+    return met
+
+
+def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
+    """Give throughputs as if all queues were alike, with no station loaded above `MOST_AT_ONCE`: (P, R)."""
+    alike = 1 + (count.sum(axis=1, keepdims=True) - 1) / max(1, demand.shape[2])
+    cycle = delay.real + demand.real.sum(axis=2) * np.maximum(alike, 1)
+    flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
+    busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=MOST_AT_ONCE, keepdims=True)
+    return np.asarray(flow * (MOST_AT_ONCE / busiest))
+
+
+def _within(flow: Array, move: Array, part: Array, spare: Array) -> Array:
+    """Give the part of a step that takes at most `MOST_AT_ONCE` of a throughput and of what a station has to spare: (P,).
+
+    A load is concave over the throughput, so that it grows by no more than its slope `part` says.
+    """
+    taken = ((move[:, :, None] * part).sum(axis=1) / spare).max(axis=1, initial=MOST_AT_ONCE)
+    lost = (-move / np.where(flow > 0, flow, 1)).max(axis=1, initial=MOST_AT_ONCE)
+    return np.asarray(MOST_AT_ONCE / np.maximum(taken, lost))
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
