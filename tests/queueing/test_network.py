@@ -59,7 +59,10 @@ def test_some_points_are_a_network() -> None:
             {"service": [1.0], "population": 1, "discipline": ["ps"] * 3},
             "discipline is given for 3 stations; there are 1",
         ),
-        ({"service": [1.0], "population": 1, "discipline": "lifo"}, "there is no discipline 'lifo'; known: fcfs, ps, "),
+        (
+            {"service": [1.0], "population": 1, "discipline": "lifo"},
+            "station 1: there is no discipline 'lifo'; known: fcf",
+        ),
         ({"service": [1.0], "population": 1, "servers": [1, 2]}, "servers has the shape (2,), which does not fit (1,)"),
     ],
     ids=lambda each: str(each)[:50],

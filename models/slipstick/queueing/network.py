@@ -409,9 +409,9 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
         if len(getattr(built, name)) != count:
             raise ModelError(f"{name} is given for {len(getattr(built, name))} stations; there are {count}")
     for what, known, used in (("blocking", BLOCKING, built.blocking), ("discipline", DISCIPLINES, built.discipline)):
-        for each in used:
+        for station, each in zip(built.stations, used, strict=True):
             if each not in known:
-                raise ModelError(f"there is no {what} {each!r}; known: {', '.join(known)}")
+                raise ModelError(f"{station}: there is no {what} {each!r}; known: {', '.join(known)}")
     for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
         if most is not None and most < 1:
             raise ModelError(f"{station}: capacity must be at least 1, got {most}")
