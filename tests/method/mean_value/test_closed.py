@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 
 from slipstick.answer import Answer
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value import MeanValue, visits
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service
-from slipstick.model.system import Model, Resource, Station, closed_model, grouped_model
+from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
@@ -234,3 +236,36 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
 def test_groups_are_named_among_the_approximations() -> None:
     notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
     assert "groups: an arriving processor finds what the population with one fewer of its group leaves" in notes
+
+
+def _modules(count: int, body: Callable[[int], Activity]) -> Activity:
+    return choose(*((1 / count, body(k)) for k in range(count)))
+
+
+FOLDS = {
+    "servers": (lambda k: service(f"m{k}", 1.0, name=f"use{k}", scv=0.25), Station(2)),
+    "sharing": (lambda k: repeat(2, service(f"m{k}", 1.0, name=f"use{k}", scv=4.0)), Station(1, "ps")),
+    "held": (lambda k: hold(f"h{k}", delay(0.3, name=f"do{k}") >> service(f"m{k}", 1.0, name=f"use{k}")), Station()),
+    "tried again": (lambda k: hold(f"s{k}", service(f"m{k}", 1.0, name=f"use{k}")), Station()),
+}
+
+
+@pytest.mark.parametrize("kind", FOLDS)
+def test_alike_resources_are_folded_into_one_without_another_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, station = FOLDS[kind]
+    pause = Parameter("pause", TIME, 0.2)
+    resources: dict[str, Resource] = {f"m{k}": station for k in range(8)}
+    resources |= {f"h{k}": Permits(2) for k in range(8)} if kind == "held" else {}
+    resources |= {f"s{k}": Lock("tas", back_off="constant", base=pause) for k in range(8)}
+    others = service("m9", 0.5, name="other", scv=1.0) >> delay(3.0, name="think", scv=1.0)
+    cycle = hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
+    model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
+    folded = MeanValue(model).points({}).answer(0, shares=kind == "servers")
+    monkeypatch.setattr(visits, "FOLDED_FROM", 1000)
+    plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")
+    assert list(folded.steps) == list(plain.steps)
+    assert list(folded.values) == list(plain.values)
+    for name, value in plain.values.items():
+        assert folded[name] == pytest.approx(value.value, rel=1e-9), name
+    assert folded.steps == pytest.approx(plain.steps, rel=1e-9)
+    assert folded.gradient.get("time", {}) == pytest.approx(plain.gradient.get("time", {}), rel=1e-6, abs=1e-12)

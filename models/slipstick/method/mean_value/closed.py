@@ -30,6 +30,7 @@ from slipstick.method.mean_value.visits import (
     PROCESSORS,
     ArrivalState,
     ArrivalWaits,
+    FoldedActivities,
     Numbers,
     PairTimes,
     Queue,
@@ -37,6 +38,7 @@ from slipstick.method.mean_value.visits import (
     VisitedStep,
     VisitTree,
     chance_all_busy,
+    folded,
     mean_service,
     queues_of,
     visit_trees,
@@ -268,20 +270,25 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     for index, group in enumerate(groups):
         what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
         wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0)), **wrong}
-    recursion = Recursion(model, [group.cycle for group in groups])
+    plain = recursion = Recursion(model, model.bodies)
+    fold = FoldedActivities(model.bodies)
     table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
     if len(groups) == 1 and has_product_form(model, recursion):
         found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
     else:
+        fold = folded(model.bodies, model)
+        if fold.copies:
+            recursion = Recursion(model, fold.activities, fold.copies)
+            numbers = {**numbers, **{expr: count * numbers[p] for expr, (p, count) in fold.chances.items()}}
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
     for solved in found:
         cycles = {group.name: each for group, each in zip(groups, solved.state.cycles, strict=True) if group.name}
         table.put(
             solved,
             solved.state.first.time.mean,
-            booked=recursion.account(solved) if account else {},
-            uses=recursion.uses(solved) if account else {},
+            booked=fold.account(recursion.account(solved), plain.labels) if account else {},
+            uses=fold.uses(recursion.uses(solved)) if account else {},
             groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
             spans=solved.state.first.found.spans,
         )
@@ -311,12 +318,15 @@ class Recursion:
     ----------
     model : the system
     activities : the cycle of each group
+    copies : by resource, alike ones that it stands for
     """
 
-    def __init__(self, model: Model, activities: Sequence[Activity]) -> None:
+    def __init__(
+        self, model: Model, activities: Sequence[Activity], copies: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self.model, self.activities = model, tuple(activities)
         self.trees = visit_trees(activities, model)
-        self.queues = queues_of(model, self.trees)
+        self.queues = queues_of(model, self.trees, copies or {})
         self.spin_locks = tuple(SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin)
         self._read = frozenset(model.expressions_of(activities))
 
@@ -418,7 +428,7 @@ class Recursion:
             # One processor alone sends requests to processors outside the population.
             mine = [v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)]
             asked = added(ratios[v.index] * found.services[v.index].mean for v in mine if v.index in ratios)
-            works.append(asked / queue.all_servers(processors))
+            works.append(asked / (queue.all_servers(processors) * queue.copies))
         return works
 
 
@@ -448,12 +458,12 @@ class MeanNumbers:
             self.present[index] = flow * (inside + found.item_waits.get(index, 0.0) if items else inside)
 
     def at(self, queue: Queue) -> tuple[Array, Array, Array]:
-        """Add up the visits of a queue: number in service, number present, and visits in a second."""
+        """Add up the visits of a queue, each of its copies: number in service, number present, and visits in a second."""
         busy, there, calls = (
             added(each[visit.index] for visit in queue.visits if visit.index in each)
             for each in (self.served, self.present, self.flows)
         )
-        return busy, there, calls
+        return busy / queue.copies, there / queue.copies, calls / queue.copies
 
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
@@ -666,16 +676,20 @@ class _RecursionStep:
         for r, cycle in enumerate(cycles):
             mine = [visit.index for visit in queue.visits if self._group[visit.index] == r]
             if cycle is not None and mine:
-                weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, mine))
+                weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, mine, queue.copies))
                 parts.append((added(served[index] for index in mine), weight))
         total = added(busy for busy, _ in parts)
         return added(busy * weight for busy, weight in parts) / nonzero(total)
 
-    def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int]) -> Array:
+    def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int], copies: int) -> Array:
         """Give the squared coefficient of variation of the time between visits to a queue, between 0 and 1."""
         mean, variance = cycle.time.mean, cycle.time.variance
         for index in visits:
-            service, wait, ratio = cycle.found.services[index], cycle.found.waits[index], self._ratios[r][index]
+            service, wait, ratio = (
+                cycle.found.services[index],
+                cycle.found.waits[index],
+                self._ratios[r][index] / copies,
+            )
             mean = mean - ratio * (service.mean + wait.mean)
             variance = variance - ratio * (service.variance + wait.variance)
         scv = variance / nonzero(mean * mean)
@@ -715,7 +729,7 @@ def _weight_of_varied(
     customers that find all busy. Exact for one queue of one server behind an exponential delay; at scv 4 the time behind
     two or three servers is up to 3.7 % too long (tests/method/mean_value/test_closed.py).
     """
-    columns = [(means.flows[v.index], services[v.index]) for v in queue.visits]
+    columns = [(means.flows[v.index] / queue.copies, services[v.index]) for v in queue.visits]
     flow = added(rate for rate, _ in columns)
     mean = added(rate * each.mean for rate, each in columns) / nonzero(flow)
     square = added(rate * (each.variance + each.mean**2) for rate, each in columns) / nonzero(flow)
@@ -724,7 +738,7 @@ def _weight_of_varied(
     others = members * queue.requests - queue.servers + 1
     if others < 1 or not np.any(varied):
         return weight
-    present = added(means.present[v.index] for v in queue.visits)
+    present = means.at(queue)[1]
     away = np.where(present.real < members * queue.requests, members * queue.requests - present, 0.0)
     scv, mean, flow = (np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0)))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.

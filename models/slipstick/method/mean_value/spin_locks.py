@@ -172,6 +172,7 @@ class SpinLock:
             busy = busy + state.served.get(visit.index, 0.0)
             if visit.index in state.services:
                 rate = rate + state.served[visit.index] / nonzero(state.services[visit.index].mean)
+        present, busy, rate = (each / self.queue.copies for each in (present, busy, rate))
         busy = np.where(busy.real < 1, busy, 1.0)
         return _LockUse(present, busy, busy / nonzero(rate))
 

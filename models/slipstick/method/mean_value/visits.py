@@ -30,6 +30,7 @@ Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, const
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -226,6 +227,133 @@ def _refuse_barriers(activity: Activity, inside: str) -> None:
         )
 
 
+FOLDED_FROM = 8
+"""Alike resources from which on they are folded into one; fewer cost little."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedActivities:
+    """Activities in which one of several alike resources, such as the modules of a memory, stands for all of them.
+
+    Exact but for rounding: a choice takes each copy with the same probability, to do the same there, so by symmetry all
+    copies have the same use, and a processor that comes to one finds its share of those that are at all of them.
+
+    Parameters
+    ----------
+    activities : with one option of a choice in the place of all alike ones
+    copies : by resource that is kept, the names of all that it stands for
+    labels : the same for what is booked, names of steps and of waits
+    chances : by the probability of an option that is kept: that of each, and for how many it stands
+    """
+
+    activities: tuple[Activity, ...]
+    copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
+
+    def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+        """Book to each label, in the order given, its share of what is booked to the one that stands for it."""
+        found: dict[str, Array] = {}
+        for label, seconds in booked.items():
+            names = self.labels.get(label, (label,))
+            for name in names:
+                found[name] = found.get(name, np.zeros(1)) + seconds / len(names)
+        return {label: found[label] for label in order}
+
+    def uses(self, found: Mapping[str, Array]) -> dict[str, Array]:
+        """Give each queue the use of the one that stands for it."""
+        return {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
+
+
+def folded(activities: Sequence[Activity], model: Model) -> FoldedActivities:
+    """Fold alike resources; where branches, items or barriers compare times, nothing is folded."""
+    nodes = [node for activity in activities for node in steps(activity)]
+    made = FoldedActivities(())
+    if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
+        return replace(made, activities=tuple(activities))
+    uses = Counter(node.resource for node in nodes if isinstance(node, Step | Hold))
+    inside: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
+    for node in (node for node in nodes if isinstance(node, Choice)):
+        for shapes, options in _alike_options(node, model):
+            used = (each.resource for _, body in options for each in steps(body) if isinstance(each, Step | Hold))
+            inside.setdefault(tuple(each.names for each in shapes), Counter()).update(used)
+    words = {each.word for each in model.resources.values() if isinstance(each, HeldResource)}
+    kept = {
+        rows
+        for rows, used in inside.items()
+        if len(rows) > 1 and all(name not in words and used[name] == uses[name] for row in rows for name in row)
+    }
+
+    def rebuilt(node: Activity) -> Activity:
+        if not isinstance(node, Choice):
+            return node.rebuilt([rebuilt(part) for part in node.children])
+        made_options: list[tuple[Expr, Activity]] = []
+        for shapes, options in _alike_options(node, model):
+            rows = tuple(each.names for each in shapes)
+            if rows not in kept:
+                made_options += [(p, rebuilt(body)) for p, body in options]
+                continue
+            p, body = options[0]
+            made_options.append((p * len(rows), body))
+            made.chances[p * len(rows)] = (p, len(rows))
+            made.copies.update(zip(rows[0], zip(*rows, strict=True), strict=True))
+            labels = [each.labels for each in shapes]
+            made.labels.update(zip(labels[0], zip(*labels, strict=True), strict=True))
+        return Choice(tuple(made_options))
+
+    return replace(made, activities=tuple(map(rebuilt, activities)))
+
+
+class _Shape:
+    """A part of an activity without the names of its resources and labels, which are listed as they come."""
+
+    def __init__(self, body: Activity, model: Model) -> None:
+        self._model, self._places, self._labels = model, dict[str, int](), list[str]()
+        self.key = self._of(body)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The resources."""
+        return tuple(self._places)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of steps, and what waiting is booked to."""
+        return tuple(self._labels)
+
+    def _of(self, node: Activity) -> tuple[object, ...]:
+        match node:
+            case Step(name, time, resource):
+                self._labels.append(name)
+                return time, node.scv, resource and self._place(resource, f"wait:{resource}")
+            case Hold(resource, body, mode):
+                label = self._model.held_resource(resource).label(resource)
+                return self._place(resource, label), mode, self._of(body)
+        return type(node), node.expressions, *map(self._of, node.children)
+
+    def _place(self, name: str, label: str) -> tuple[int, object]:
+        self._labels.append(label)
+        return self._places.setdefault(name, len(self._places)), self._model.resources.get(name)
+
+
+_Option = tuple[Expr, Activity]
+
+
+def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
+    """Yield the options of a choice with their shapes, those together that do as likely the same at resources of their own."""
+    found: dict[object, list[tuple[_Shape, _Option]]] = {}
+    for p, body in choice.options:
+        shape = _Shape(body, model)
+        found.setdefault((p, shape.key), []).append((shape, (p, body)))
+    for group in found.values():
+        shapes, options = [shape for shape, _ in group], [option for _, option in group]
+        names = [name for shape in shapes for name in shape.names]
+        if len(group) >= FOLDED_FROM and len(set(names)) == len(names) > 0:
+            yield shapes, options
+        else:
+            yield from (([shape], [option]) for shape, option in group)
+
+
 def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
     """Give the mean time of a step, or of accesses in a row [s]."""
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
@@ -290,6 +418,7 @@ class Queue:
     lock : whether it is a lock, whose service is what is done while it is held
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
+    copies : alike queues that this one stands for, each visit to any of them; see `folded`
     """
 
     name: str
@@ -299,6 +428,7 @@ class Queue:
     lock: bool = False
     spin: bool = False
     requests: int = 1
+    copies: int = 1
 
     def all_servers(self, processors: int) -> int:
         """Count the servers, those of all processors together."""
@@ -310,7 +440,7 @@ class Queue:
         return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
 
 
-def queues_of(model: Model, trees: Sequence[VisitTree]) -> tuple[Queue, ...]:
+def queues_of(model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Sequence[str]]) -> tuple[Queue, ...]:
     """List the queues of all trees, in the order of their first visits."""
     grouped: dict[str, list[Visit]] = {}
     for visit in (visit for tree in trees for visit in tree.visits):
@@ -327,6 +457,7 @@ def queues_of(model: Model, trees: Sequence[VisitTree]) -> tuple[Queue, ...]:
                 isinstance(resource, HeldResource),
                 isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
                 max(1, *(_most_requests(tree.root, name) for tree in trees)),
+                len(copies.get(name, "1")),
             )
         )
     return tuple(queues)
@@ -470,6 +601,7 @@ class ArrivalState:
     def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
         """Give the fraction of the processors at another visit that an arriving one can find there [1]."""
         part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
+        part = part / queue.copies
         if queue.sharing:
             return part
         # The next holder of a lock that was just released arrives at the queue later than this processor.
@@ -534,7 +666,7 @@ class ArrivalState:
         left of that service when the new holder comes delays it, if all other servers are busy too. No other processor that came
         from that release can be there.
         """
-        calls = {queue.name: added(ratios[v.index] for v in queue.visits) for queue in queues}
+        calls = {queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies for queue in queues}
         for queue in queues:
             for visit, other in ((a, b) for a in queue.visits for b in queue.visits if a.held & b.released):
                 delay = delays.get((visit.index, other.index))
@@ -544,7 +676,7 @@ class ArrivalState:
                     lead = self.leads[lock, visit.index]
                     service = delay.service
                     left, _ = left_over(service.mean, service.variance, lead.mean, lead.variance)
-                    chance = self.all_busy[lock] * ratios[other.index] / nonzero(calls[lock])
+                    chance = self.all_busy[lock] * (ratios[other.index] / queue.copies) / nonzero(calls[lock])
                     chance = np.where(chance.real < 1, chance, 1.0)
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
                     kept = delay.scaled(1 - chance)
