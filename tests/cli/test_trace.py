@@ -24,7 +24,7 @@ def test_a_simulated_run_is_shown_and_drawn(view: str, tmp_path: Path, capsys: p
     said = capsys.readouterr()
     assert said.err.startswith("wrote ")
     assert len(said.err.splitlines()) == 1
-    for part in ("where the processors go", "accesses, processors by objects", "by window", "contention: door"):
+    for part in ("where the processors go", "Accesses, processors by objects:", "By window:", "contention: door"):
         assert part in said.out
     assert picture.stat().st_size > 5000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -12,15 +12,17 @@ from slipstick.answer import Answer, Limit, Value
 from slipstick.display import html_table
 from slipstick.report.formatting import (
     NOTHING,
+    Block,
     Notes,
+    TextTable,
     ascii_only,
     counted,
-    folds,
     percent,
     plain_table,
     quantity,
     table_texts,
     telling,
+    terminal_blocks,
     terminal_width,
     wrapped,
 )
@@ -64,7 +66,7 @@ def answers_text(answers: Sequence[Answer], entries: Entries | None = None, toge
     entries : what the specs say of each path, if known
     together : the answers side by side
     """
-    first = [ascii_only(f"{agreement_text(together)}\n")] if together else []
+    first = [agreement_text(together)] if together else []
     return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(answer, entries) for answer in answers)])
 
 
@@ -159,32 +161,21 @@ _MOST_ROWS = 24
 
 def agreement_text(found: Agreement) -> str:
     """Write one agreement for the terminal."""
-    head, rows, hidden = agreement_table(found)
-    # A title has two blanks more than it needs.
-    widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
-    tables = [
-        plain_table([head[at] for at in part], [[row[at] for at in part] for row in rows], range(1, len(part)))
-        for part in folds(widths, terminal_width(), 2)
-    ]
-    words = [wrapped(line, _INDENT) for line in agreement_words(found)]
-    return "\n".join(["\n\n".join(tables), *([hidden] if hidden else []), "", *words])
+    return terminal_blocks(agreement_blocks(found), _INDENT)
 
 
-def agreement_words(found: Agreement) -> list[str]:
-    """Say how the methods stand to one another."""
-    findings = [f"finding: {words}" for words in found.findings]
-    return [*findings, *found.verdicts, *(f"{method} has no answer: {why}" for method, why in found.failed.items())]
-
-
-def agreement_table(found: Agreement) -> tuple[list[str], list[list[str]], str]:
-    """Put methods side by side: titles, a row for each value, and how many values are not shown."""
+def agreement_blocks(found: Agreement) -> Iterator[Block]:
+    """Put methods side by side, a row for each value, and say how they stand to one another."""
     head = ["value", *(f"{name} (exact)" if name in found.exact else name for name in found.methods)]
     rows = [
         [row.name, *(NOTHING if value is None else _amount(value) for value in row.values)]
         for row in found.rows[:_MOST_ROWS]
     ]
+    yield TextTable(head, rows, range(1, len(head)))
     hidden = len(found.rows) - _MOST_ROWS
-    return head, rows, f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
+    yield f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
+    findings = [f"finding: {words}" for words in found.findings]
+    yield [*findings, *found.verdicts, *(f"{method} has no answer: {why}" for method, why in found.failed.items())]
 
 
 def _heading(answer: Answer, entries: Entries) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
-from slipstick.report.formatting import ascii_only, percent, plain, plain_table, wrapped
+from slipstick.report.formatting import Block, TextTable, percent, plain, terminal_blocks
 from slipstick.report.measured import INDENT, LOST, amount
 from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.results.study import Fitting
@@ -31,20 +31,34 @@ _MEASURES = (
 
 
 def fits_text(found: Fitting) -> str:
-    """Write fits: what a person needs first, all families beside one another, and those that the data leave.
+    """Write fits for the terminal."""
+    return terminal_blocks(fit_blocks(found), INDENT)
+
+
+def fit_blocks(found: Fitting) -> Iterator[Block]:
+    """Tell of fits: what a person needs first, all families beside one another, and those that the data leave.
 
     Parameters
     ----------
     found : the fits
     """
-    answers, warnings = found.answers, found.warnings
-    fitted = [answer for answer in answers if not answer.failed]
-    left = [answer for answer in fitted if has_interval(answer)] or fitted[:1]
-    parts = ["\n".join(map(wrapped, needed(found))), plain_table(*families(fitted), range(1, 99))]
-    parts += [_details(answer, found.efficiency) for answer in left]
-    parts.append("\n".join(wrapped(f"warning: {each}", INDENT) for each in warnings))
-    parts.append("\n".join(wrapped(f"{each.model}: no fit: {each.failed}", INDENT) for each in answers if each.failed))
-    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+    fitted = [answer for answer in found.answers if not answer.failed]
+    yield f"Fitted to {found.source}." if found.source else ""
+    yield needed(found)
+    yield [f"warning: {each}" for each in found.warnings]
+    yield _families(fitted, found.truth)
+    yield [f"{each.model}: no fit: {each.failed}" for each in found.answers if each.failed]
+    for answer in fitted:
+        if answer is fitted[0] or has_interval(answer) or answer.model == found.laid:
+            told = {name: each for name, each in answer.values.items() if name.startswith(_TIME)}
+            told = {**fitted_values(answer), **told}
+            rows = [
+                [name, amount(value), between(value) if value.low is not None else ""] for name, value in told.items()
+            ]
+            yield f"{answer.model}: {answer.notes[0]}"
+            yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
+            yield "" if answer is found.answers[0] else _limits(answer, found.efficiency)
+            yield [f"note: {note}" for note in answer.notes[1:]]
 
 
 def needed(found: Fitting) -> list[str]:
@@ -81,15 +95,12 @@ def _size(needed: Value, goal: str) -> str:
     return f"{words}, between {plain(needed.low)} and {plain(needed.high)}."
 
 
-def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:
-    """Put all families beside one another: a head and rows.
-
-    Parameters
-    ----------
-    answers : those with a fit
-    """
-    times = [name for name in answers[0].values if name.startswith("time[")]
+def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:
+    """Put all families beside one another, and how far each is from what is known of made-up data."""
+    times = [name for name in answers[0].values if name.startswith(_TIME)]
+    known = {name: truth[float(name[5:-1])] for name in times if truth}
     head = ["model", "behind", "scatter", "misses the largest", *(f"p = {name[5:-1]}" for name in times)]
+    head += [f"misses p = {name[5:-1]}" for name in known]
     rows = [
         [
             answer.model,
@@ -97,10 +108,11 @@ def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
             *(amount(answer.values[name]) for name in times),
+            *(percent((answer[name] or 0.0) / each - 1, 2) for name, each in known.items()),
         ]
         for answer in answers
     ]
-    return head, rows
+    return TextTable(head, rows, range(1, len(head)))
 
 
 def fitted_values(answer: Answer) -> dict[str, Value]:
@@ -114,18 +126,6 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     return {
         name: each for name, each in answer.values.items() if name not in _MEASURES and not name.startswith(following)
     }
-
-
-def _details(answer: Answer, efficient: float) -> str:
-    told = {**fitted_values(answer), **{name: each for name, each in answer.values.items() if name.startswith(_TIME)}}
-    rows = [[name, amount(value), between(value) if value.low is not None else ""] for name, value in told.items()]
-    lines = [
-        wrapped(f"{answer.model}: {answer.notes[0]}", INDENT),
-        "",
-        plain_table(["", "value", "between"], rows, [1, 2]),
-    ]
-    lines += ["", wrapped(_limits(answer, efficient))]
-    return "\n".join([*lines, *(wrapped(f"note: {note}", INDENT) for note in answer.notes[1:])])
 
 
 def between(value: Value, word: str = "to") -> str:

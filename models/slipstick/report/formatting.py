@@ -6,10 +6,11 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import zip_longest
 from math import inf, isfinite, isnan
+from typing import NamedTuple
 
 from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
@@ -306,11 +307,7 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
     if len(parts) == 1:
         return [table]
     return [
-        _github(
-            [head[at] for at in part],
-            [[row[at] for at in part] for row in rows],
-            [part.index(at) for at in part if at in right],
-        )
+        _github([head[at] for at in part], [[row[at] for at in part] for row in rows], _among(right, part))
         for part in parts
     ]
 
@@ -332,6 +329,11 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
             parts.append([0])
         parts[-1].append(at)
     return parts
+
+
+def _among(columns: Iterable[int], part: Sequence[int]) -> list[int]:
+    """Give the places that columns have in a part of a table."""
+    return [part.index(at) for at in columns if at in part]
 
 
 def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -358,7 +360,7 @@ def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[
 def plain_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None
 ) -> str:
-    """Lay out a table for the terminal; columns of text are wrapped until it fits.
+    """Lay out a table for the terminal; columns of text are wrapped until it fits, or else it is parted.
 
     Parameters
     ----------
@@ -374,6 +376,14 @@ def plain_table(
     widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
     room = (width or terminal_width()) - 2 * (len(head) - 1)
     words = [index for index in range(len(head)) if index not in right]
+    least = sum(min(widths[at], _NARROWEST) if at in words else widths[at] for at in range(len(head)))
+    if least > room and len(parts := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
+        return "\n\n".join(
+            plain_table(
+                [head[at] for at in part], [[row[at] for at in part] for row in rows], _among(right, part), width
+            )
+            for part in parts
+        )
     while words and sum(widths) > room:
         widest = max(words, key=lambda index: widths[index])
         if widths[widest] <= _NARROWEST:
@@ -477,6 +487,40 @@ def question_section(found: QuestionResult) -> str:
     parts = [each if isinstance(each, str) else result_table(each) for each in found.parts()]
     told = "\n".join(f"- {escape(line)}" for line in found.sentences())
     return "\n\n".join(part for part in (f"## {found.title}", prose(found.reading), told, *parts) if part)
+
+
+class TextTable(NamedTuple):
+    """A table of texts, for a page or for the terminal: titles, rows, and which columns are numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Iterable[int] = ()
+
+
+Block = str | Sequence[str] | TextTable
+"""A paragraph, lines of a list, or a table, as plain text; what is empty is left out."""
+
+
+def markdown_blocks(blocks: Iterable[Block]) -> Iterator[str]:
+    """Write blocks for a page."""
+    for each in blocks:
+        if isinstance(each, TextTable):
+            yield markdown_table(
+                list(map(escape, each.head)), [list(map(escape, row)) for row in each.rows], each.right
+            )
+        else:
+            yield escape(each) if isinstance(each, str) else "\n".join(f"- {escape(line)}" for line in each)
+
+
+def terminal_blocks(blocks: Iterable[Block], indent: str = "") -> str:
+    """Write blocks for the terminal; further lines of what is folded are indented."""
+    parts = (
+        plain_table(*each)
+        if isinstance(each, TextTable)
+        else "\n".join(wrapped(line, indent) for line in ([each] if isinstance(each, str) else each))
+        for each in blocks
+    )
+    return ascii_only("\n\n".join(filter(None, parts)) + "\n")
 
 
 class Notes:

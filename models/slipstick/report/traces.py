@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slipstick.expression.dimension import TIME
-from slipstick.report.formatting import escape, markdown_table, percent, plain, plain_table, quantity
+from slipstick.report.formatting import (
+    Block,
+    TextTable,
+    escape,
+    markdown_blocks,
+    percent,
+    plain,
+    quantity,
+    terminal_blocks,
+)
 from slipstick.report.measured import LOST, amount, measured_text
 from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, title_of
 from slipstick.results.study import Array, TraceViews
@@ -38,10 +47,7 @@ _HeadAndRows = tuple[list[str], list[list[str]]]
 
 def trace_text(views: TraceViews) -> str:
     """Write a trace for the terminal: the account, then each view as a table."""
-    parts = [measured_text([views.answer], views.file).rstrip()]
-    for title, (head, rows) in _tables(views).items():
-        parts.append(f"{title}\n\n{plain_table(head, rows, range(1, len(head)))}")
-    return "\n\n".join(parts) + "\n"
+    return f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables(views))}"
 
 
 def trace_sentence(views: TraceViews) -> str:
@@ -71,17 +77,15 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
     views : of the trace
     """
     yield from (f"- {escape(note.message)}" for note in views.notes)
-    for title, (head, rows) in _tables(views).items():
-        texts = [[escape(each) for each in row] for row in rows]
-        table = markdown_table([escape(each) for each in head], texts, range(1, len(head)))
-        yield f"{title[0].upper()}{title[1:]}:\n\n{table}"
+    yield from markdown_blocks(_tables(views))
 
 
-def _tables(views: TraceViews) -> dict[str, _HeadAndRows]:
-    found = {"accesses, processors by objects": _matrix_table(views)}
+def _tables(views: TraceViews) -> Iterator[Block]:
+    found = {"Accesses, processors by objects": _matrix_table(views)}
     if views.answer.account:
-        found["processors at useful work at a time"] = _levels(views)
-    return {**found, "by window": _windows(views)}
+        found["Processors at useful work at a time"] = _levels(views)
+    for title, (head, rows) in {**found, "By window": _windows(views)}.items():
+        yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
 
 
 def _matrix_table(views: TraceViews) -> _HeadAndRows:

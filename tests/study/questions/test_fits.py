@@ -161,7 +161,7 @@ def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) ->
     words = f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
     assert found.warnings[-1] == words
     text = page(results, prepared.spec, {}, "slipstick run study")
-    assert f"- {words}" in text
+    assert f"- warning: {words}" in text
     assert "| parameters.serial |" in text
 
 

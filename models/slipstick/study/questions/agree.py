@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
-from slipstick.report.answer import agreement_table, agreement_words
-from slipstick.report.formatting import counted, escape, markdown_table
+from slipstick.report.answer import agreement_blocks
+from slipstick.report.formatting import counted, escape, markdown_blocks
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
@@ -41,11 +41,8 @@ class AgreeResult(QuestionResult):
     def parts(self) -> Iterator[str]:
         """Put the methods side by side, case by case."""
         for each in self.agreements:
-            head, rows, hidden = agreement_table(each)
             yield f"### {escape(each.case)}"
-            yield markdown_table(list(map(escape, head)), [list(map(escape, row)) for row in rows], range(1, len(head)))
-            yield hidden
-            yield "\n".join(f"- {escape(line)}" for line in agreement_words(each))
+            yield from markdown_blocks(agreement_blocks(each))
 
 
 def _agreement(case: Evaluator, methods: Sequence[str], known: Answer) -> Agreement:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.formula import Family, Timings, timing_notes, timings_of
 from slipstick.measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick.measure.measurements import Measurements
-from slipstick.report.fits import between, draw_fits, families, fitted_values, has_interval, needed
-from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
+from slipstick.report.fits import draw_fits, fit_blocks, needed
+from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.report.measured import amount
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Fitting
@@ -62,7 +61,7 @@ class FitsResult(QuestionResult):
             yield _overview(self.fits)
         for name, each in self.fits.items():
             yield f"### {escape(name)}"
-            yield from _fit(each)
+            yield from markdown_blocks(fit_blocks(each))
 
     def files(self) -> dict[str, list[dict[str, Any]]]:
         """Give every value of every model, with its interval where there is one."""
@@ -238,30 +237,3 @@ def _overview(found: Mapping[str, Fitting]) -> str:
     known = any(each.truth for each in found.values())
     head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
     return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
-
-
-def _fit(found: Fitting) -> Iterator[str]:
-    fitted = [answer for answer in found.answers if not answer.failed]
-    head, rows = families(fitted)
-    if found.truth:
-        times = [name for name in fitted[0].values if name.startswith("time[")]
-        head += [f"misses p = {name[5:-1]}" for name in times]
-        for row, answer in zip(rows, fitted, strict=True):
-            row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
-    told = [f"- {escape(line)}" for line in [*needed(found), *found.warnings]]
-    yield f"Fitted to {escape(found.source)}."
-    yield "\n".join(told)
-    yield markdown_table(head, rows, range(1, len(head)))
-    yield "\n".join(f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed)
-    detailed = [each for each in fitted if each is fitted[0] or has_interval(each) or each.model == found.laid]
-    yield from map(_parameters, detailed)
-
-
-def _parameters(best: Answer) -> str:
-    rows = [
-        [escape(name), amount(value), between(value) if value.low is not None else NOTHING]
-        for name, value in fitted_values(best).items()
-    ]
-    if not rows:
-        return escape(best.notes[0])
-    return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"
