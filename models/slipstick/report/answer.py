@@ -12,8 +12,8 @@ from slipstick.answer import Answer, Limit, Value
 from slipstick.display import html_table
 from slipstick.report.formatting import (
     NOTHING,
-    Block,
     Notes,
+    TextBlock,
     TextTable,
     ascii_only,
     counted,
@@ -164,7 +164,7 @@ def agreement_text(found: Agreement) -> str:
     return terminal_blocks(agreement_blocks(found), _INDENT)
 
 
-def agreement_blocks(found: Agreement) -> Iterator[Block]:
+def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
     """Put methods side by side, a row for each value, and say how they stand to one another."""
     head = ["value", *(f"{name} (exact)" if name in found.exact else name for name in found.methods)]
     rows = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
-from slipstick.report.formatting import Block, TextTable, percent, plain, terminal_blocks
+from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
 from slipstick.report.measured import INDENT, LOST, amount
 from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.results.study import Fitting
@@ -35,7 +35,7 @@ def fits_text(found: Fitting) -> str:
     return terminal_blocks(fit_blocks(found), INDENT)
 
 
-def fit_blocks(found: Fitting) -> Iterator[Block]:
+def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
     """Tell of fits: what a person needs first, all families beside one another, and those that the data leave.
 
     Parameters

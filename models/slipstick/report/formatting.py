@@ -497,11 +497,11 @@ class TextTable(NamedTuple):
     right: Iterable[int] = ()
 
 
-Block = str | Sequence[str] | TextTable
+TextBlock = str | Sequence[str] | TextTable
 """A paragraph, lines of a list, or a table, as plain text; what is empty is left out."""
 
 
-def markdown_blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     """Write blocks for a page."""
     for each in blocks:
         if isinstance(each, TextTable):
@@ -512,7 +512,7 @@ def markdown_blocks(blocks: Iterable[Block]) -> Iterator[str]:
             yield escape(each) if isinstance(each, str) else "\n".join(f"- {escape(line)}" for line in each)
 
 
-def terminal_blocks(blocks: Iterable[Block], indent: str = "") -> str:
+def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
     """Write blocks for the terminal; further lines of what is folded are indented."""
     parts = (
         plain_table(*each)

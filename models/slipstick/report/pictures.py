@@ -233,13 +233,15 @@ def title_of(figure: Figure, text: str) -> None:
 
 
 def axis_title(name: str, unit: str) -> str:
-    """Name an axis and its unit; a path by its last key in words, a long one by the last two.
+    """Name an axis and its unit; a path by its last key in words, a long one by the last two, a class of technology as one.
 
     >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
     ('adapter [us]', 'items per page', 'time [ms]')
+    >>> axis_title("technology.processors", "1")
+    'technology processors'
     """
     keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(keys[-2:] if len(keys) > 3 else keys[-1:]).replace("_", " ")
+    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] == "technology" else keys[-1:]).replace("_", " ")
     return words if unit in ("", "1") else f"{words} [{unit}]"
 
 
@@ -338,7 +340,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     tilted = longest > place
     height = 4.2 if rows == 1 else 3.2
     figure = sheet(max(4.6, 3.0 + place * beside), rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)))
-    what = "time" if unit == "s" else "processors" if _counts_processors(spec) else "sum"
+    what = "time" if unit == "s" else _summed(spec)
     shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
     heights = (_shares(table, totals) if spec.share else table) / factor
     # What is shared out is certain: all of it.
@@ -378,10 +380,13 @@ def _beside(cases: Sequence[str]) -> int:
     return next(together, even)
 
 
-def _counts_processors(spec: BarsSpec) -> bool:
-    """Say whether all parts of the bars are numbers of processors."""
+def _summed(spec: BarsSpec) -> str:
+    """Say what the parts of the bars, which are no times, are: processors, or what all of their values are called."""
     names = [] if isinstance(spec.stack, str) else [name for each in spec.stack.values() for name in each]
-    return bool(names) and all(name.partition("[")[0] in ("speedup", "processors_lost") for name in names)
+    kinds = {split_name(name)[0] for name in names}
+    if kinds <= {"speedup", "processors_lost"}:
+        return "processors"
+    return kinds.pop().replace("_", " ") if len(kinds) == 1 else "sum"
 
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import (
-    Block,
+    TextBlock,
     TextTable,
     escape,
     markdown_blocks,
@@ -35,7 +35,7 @@ LITTLE = 0.005
 """Processors; what loses less is in results.csv only."""
 
 NO_ORDER: Mapping[str, int] = {}
-_MOST_DRAWN = 64
+_MOST_DRAWN, _FEWEST_DRAWN = 64, 8
 _MOST_BANDS = 7
 _LONGEST = 20
 """Characters of a name in a table or a picture."""
@@ -80,7 +80,7 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
     yield from markdown_blocks(_tables(views))
 
 
-def _tables(views: TraceViews) -> Iterator[Block]:
+def _tables(views: TraceViews) -> Iterator[TextBlock]:
     found = {"Accesses, processors by objects": _matrix_table(views)}
     if views.answer.account:
         found["Processors at useful work at a time"] = _levels(views)
@@ -220,6 +220,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     names_along(axes, names[::every] if every > 1 else names)
     if every > 1:
         axes.set_xticks(range(0, len(names), every), names[::every])
+    axes.set_xlim(-0.5, max(_FEWEST_DRAWN, len(names)) - 0.5)  # a few columns stay columns
     axes.set_xlabel("object")
 
 
