@@ -112,7 +112,7 @@ SIMULATED_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if not 
 
 LOSS, REPEAT, BEFORE_SERVICE, AFTER_SERVICE = "loss", "repeat", "before-service", "after-service"
 BLOCKING = {
-    LOSS: "a customer who comes to a full station is lost",
+    LOSS: "an arrival at a full station is lost",
     REPEAT: "the customer is served once more at the station before, then sent on anew",
     BEFORE_SERVICE: "the customer is not served at the station before until there is a place",
     AFTER_SERVICE: "the customer is served, then holds up its server there until there is a place",
@@ -159,7 +159,7 @@ BACK_OFFS = ("none", "constant", "exponential")
 HOME = "processor at whose node the lock word lies; with it, a simulation counts local and remote accesses"
 
 READER_WRITER_ORDERS = {"fair": "", "reader-first": "read", "writer-first": "write"}
-"""The mode of the requests at a reader-writer lock that go before all others; none where who came first goes first."""
+"""The mode of the requests at a reader-writer lock that go before all others; none where requests are served in the order of arrival."""
 
 TASK_ORDERS = ("lifo", "fifo")
 """Which task of its own queue a processor takes: the youngest or the oldest."""

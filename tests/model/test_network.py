@@ -161,9 +161,9 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(routing=[*WAYS[:2], route(("b", "cpu"), ("b", "disk"), 1.0)]),
         (
-            "routing.0.to: who gets to disk as b never comes back to the reference; "
-            "routing.1.to: who gets to cpu as b never comes back to the reference; "
-            "routing.2.to: who gets to disk as b never comes back to the reference"
+            "routing.0.to: a customer at disk as b never comes back to the reference; "
+            "routing.1.to: a customer at cpu as b never comes back to the reference; "
+            "routing.2.to: a customer at disk as b never comes back to the reference"
         ),
     ),
     (
@@ -186,8 +186,8 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(chains={"users": chain(["a", "b"], open_class(1.0), ("a", "cpu"))}),
         (
-            "routing.0.to: who gets to disk as b never leaves; routing.1.to: who gets to cpu as b never leaves; "
-            "routing.2.to: who gets to cpu as a never leaves"
+            "routing.0.to: a customer at disk as b never leaves; routing.1.to: a customer at cpu as b never leaves; "
+            "routing.2.to: a customer at cpu as a never leaves"
         ),
     ),
 ]

@@ -1,8 +1,6 @@
 """The command line: results on standard output, progress and notes on standard error.
 
 Heavy libraries are imported inside the commands that use them, so that help and `check` start at once.
-
-The command that counts what a program makes a shared memory do.
 """
 
 from __future__ import annotations

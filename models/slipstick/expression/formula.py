@@ -72,15 +72,14 @@ _MISPLACED = {
 }
 _OF_SO_MANY: tuple[Callable[..., Expr], ...] = (
     *(nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt, nodes.ceil_log, nodes.select),
-    *(special.exp, special.exprel, special.log, special.erlang_b, special.engset, special.poisson),
+    *(special.exp, special.exprel, special.log, special.raised, special.erlang_b, special.engset, special.poisson),
     *(special.geometric_mean, special.geometric_sum, special.md1_late, special.md1_number),
     *(special.drop_stages, special.retried_rate),
 )
 _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many operands it takes; 0: any number
     "max": (nodes.maximum, 0),
     "min": (nodes.minimum, 0),
-    "pow": (special.raised, 2),
-    **{each.__name__: (each, each.__code__.co_argcount) for each in _OF_SO_MANY},
+    **{each.__name__.replace("raised", "pow"): (each, each.__code__.co_argcount) for each in _OF_SO_MANY},
 }
 Made = TypeVar("Made")
 Quantities = Callable[[str], tuple[float, Dimension]]

@@ -138,7 +138,7 @@ def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
 
 
 def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
-    """Rate on an input link when those who are dropped ask again: the root m' of m' = m / (m + P (1 - m)).
+    """Rate on an input link when dropped requests are repeated: the root m' of m' = m / (m + P (1 - m)).
 
     P = (b/a)^n drop_stages(m', a, b, n) / m' is the share of requests that get through.
 

@@ -6,8 +6,8 @@ All faults of a queueing network are reported at once, each with its place.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
@@ -49,7 +49,7 @@ class OpenClass:
     burst_arrivals : rate in a burst [1/s]
     burst_time : mean duration of a burst, exponential [s]
     quiet_time : mean time from the end of a burst to the next, exponential [s]
-    batch : customers who come together at each arrival [1]
+    batch : customers of one arrival [1]
     """
 
     arrivals: Expr
@@ -98,8 +98,8 @@ class NetworkStation:
     demand: Mapping[str, Expr] = field(default_factory=dict)
     service: Mapping[str, Expr] = field(default_factory=dict)
     visits: Mapping[str, Expr] = field(default_factory=dict)
-    rates: tuple[Expr, ...] = ()
     scv: Mapping[str, Expr] = field(default_factory=dict)
+    rates: tuple[Expr, ...] = ()
     capacity: int | None = None
     priority: Mapping[str, int] = field(default_factory=dict)
     blocking: str = "loss"
@@ -138,7 +138,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Who leaves a station as one class goes to another, perhaps as another class; None leaves the network."""
+    """The probability of a move from a class at a station to another place; a target of None leaves the network."""
 
     source: Place
     target: Place | None
@@ -182,16 +182,15 @@ class QueueingNetwork:
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
         """Yield every number of the network that may vary, with its place."""
-        for prefix, group in (("classes", self.classes.items()), ("chains", self.chains.items())):
-            for name, each in group:
-                members = each.members if isinstance(each, Chain) else each
-                keys = (key for key in type(members).__slots__ if key != "batch")
-                yield from ((f"{prefix}.{name}.{key}", getattr(members, key)) for key in keys)
-        for name, station in self.stations.items():
-            for key in _BY_CLASS:
-                yield from ((f"stations.{name}.{key}.{label}", each) for label, each in getattr(station, key).items())
-            yield from ((f"stations.{name}.rates.{index}", each) for index, each in enumerate(station.rates))
-        yield from ((f"routing.{index}.probability", each.probability) for index, each in enumerate(self.routing))
+        found: list[tuple[str, Expr]] = []
+
+        def note(path: str, value: Expr) -> Expr:
+            found.append((path, value))
+            return value
+
+        for name in ("classes", "chains", "stations", "routing"):
+            _changed(getattr(self, name), name, note)
+        yield from found
 
 
 _BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT}
@@ -227,19 +226,8 @@ def network(
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs
     """
-    return QueueingNetwork(
-        name,
-        {key: _named_members(each, f"classes.{key}") for key, each in classes.items()},
-        {key: _named_station(each, f"stations.{key}") for key, each in stations.items()},
-        {
-            key: replace(each, members=_named_members(each.members, f"chains.{key}"))
-            for key, each in (chains or {}).items()
-        },
-        tuple(
-            replace(each, probability=_named(each.probability, f"routing.{index}.probability"))
-            for index, each in enumerate(routing)
-        ),
-    )
+    given = {"classes": classes, "stations": stations, "chains": chains or {}, "routing": tuple(routing)}
+    return QueueingNetwork(name, **{key: _changed(each, key, _named) for key, each in given.items()})
 
 
 def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
@@ -317,7 +305,7 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
 
 
 def route(source: Place, target: Place | None, probability: Like) -> Route:
-    """Send those of a class who leave a station on to another; None leaves the network."""
+    """Route departures of a class from a station to another place; None leaves the network."""
     return Route(source, target, _amount(probability, COUNT, "a probability of routing"))
 
 
@@ -334,28 +322,25 @@ def _amount(value: Like, dimension: Dimension, what: str) -> Expr:
     return Number(float(value), dimension)
 
 
-def _named(value: Expr, path: str) -> Expr:
-    return Parameter(path, value.dimension, value.value) if isinstance(value, Number) else value
+def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
+    """Rebuild a part of a network with each of its numbers changed, given its place."""
+    if isinstance(value, Expr):
+        return change(path, value)
+    if isinstance(value, Mapping):
+        return {key: _changed(each, f"{path}.{key}", change) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_changed(each, f"{path}.{index}", change) for index, each in enumerate(value))
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    # What is said of the members of a chain stands under the chain itself.
+    places = {each.name: path if each.name == "members" else f"{path}.{each.name}" for each in fields(value)}
+    return replace(value, **{key: _changed(getattr(value, key), place, change) for key, place in places.items()})
 
 
-def _named_members(members: CustomerClass, path: str) -> CustomerClass:
-    if isinstance(members, OpenClass):
-        keys = ("arrivals", "burst_arrivals", "burst_time", "quiet_time") if members.bursty else ("arrivals",)
-        numbers: dict[str, Any] = {key: _named(getattr(members, key), f"{path}.{key}") for key in keys}
-        return replace(members, **numbers)
-    # A class without a think time has none to vary.
-    think = members.think_time
-    named = think if think == zero(TIME) else _named(think, f"{path}.think_time")
-    return ClosedClass(_named(members.population, f"{path}.population"), named)
-
-
-def _named_station(station: NetworkStation, path: str) -> NetworkStation:
-    by_class = {
-        key: {name: _named(each, f"{path}.{key}.{name}") for name, each in getattr(station, key).items()}
-        for key in _BY_CLASS
-    }
-    rates = tuple(_named(each, f"{path}.rates.{index}") for index, each in enumerate(station.rates))
-    return replace(station, **by_class, rates=rates)  # type: ignore[arg-type]
+def _named(path: str, value: Expr) -> Expr:
+    # A class without think time or bursts has none to vary.
+    absent = path.endswith(("_time", ".burst_arrivals")) and value == zero(value.dimension)
+    return Parameter(path, value.dimension, value.value) if isinstance(value, Number) and not absent else value
 
 
 BY_CLASS = ("demand", "service", "visits", "scv", "priority")
@@ -581,7 +566,7 @@ class _Inspection:
                 yield Fault(("routing", index, "from"), why)
             elif target is not None and target not in returning:
                 ends = "never leaves" if home is None else "never comes back to the reference"
-                yield Fault(("routing", index, "to"), f"who gets to {target[1]} as {target[0]} {ends}")
+                yield Fault(("routing", index, "to"), f"a customer at {target[1]} as {target[0]} {ends}")
 
 
 def _reached(start: Place | None, ways: Ways) -> set[Place]:

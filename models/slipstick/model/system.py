@@ -60,12 +60,11 @@ USED_BY = {
 """The kinds of resources that each kind of step takes."""
 
 
+@dataclass(frozen=True, slots=True)
 class ResourceKind:
     """A station, a lock, permits or a barrier; attributes by class: what messages call it, and the step that uses it."""
 
-    __slots__ = ()
-
-    noun = use = ""
+    noun, use = "", ""
 
     @property
     def capacity(self) -> int:
@@ -92,7 +91,7 @@ class ResourceKind:
         known = {
             name: getattr(self, name) * factors[kind] for name, kind in self.time_classes.items() if kind in factors
         }
-        return replace(self, **known) if known else self  # type: ignore[type-var]
+        return replace(self, **known) if known else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +299,8 @@ class TaskPool(ResourceKind):
     """Tasks that add tasks, kept in queues; every access to a queue is inside its monitor.
 
     A processor that asks enters the monitor of its own queue, or of the next that has a task, and takes one; without any it
-    waits outside. Who adds or takes a task lets one that waits in before it leaves, if there are tasks. When all wait but one
-    that finds nothing, the problem is over, and all go on: an implicit barrier.
+    waits outside. A processor that adds or takes a task admits a waiting one when it leaves, if tasks are left. When all but
+    one wait and that one finds no task, the problem is complete and all continue: an implicit barrier.
 
     Parameters
     ----------
@@ -441,7 +440,7 @@ PROCESSORS = ("own", "other", "each-other")
 
 
 class PopulationKind(ModelPart):
-    """Who executes the activities of a model.
+    """The processors or customers that execute the activities of a model.
 
     Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals; `finite`, a program
     that ends, the time of which is that of the whole program.
@@ -793,8 +792,8 @@ def check_counter(step: UnitStep, resources: Mapping[str, Resource]) -> None:
 def _check_waits(model: Model) -> None:
     """Refuse waits that nothing ends, and pools that not all processors ask.
 
-    Signals are last in a monitor, for who signals leaves; and who waits in a monitor holds no other lock, for that
-    would not be left while waiting.
+    A signal is the last step in a monitor, because its processor leaves the monitor. A processor that waits in a monitor
+    holds no other lock, because it would keep that lock while it waits.
     """
     given = {node.counter for node in each_once(model.bodies) if isinstance(node, SignalUnit)}
 
@@ -813,7 +812,7 @@ def _check_waits(model: Model) -> None:
     def check_unit(node: UnitStep, around: tuple[Activity, ...], last: bool) -> None:
         monitor, waits = model.monitor_of(node.counter), isinstance(node, WaitUnit)
         if waits and node.counter not in given:
-            raise ModelError(f"no step signals {node.counter}, so who waits for it waits without end")
+            raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
         held = [each.resource for each in around if isinstance(each, Hold)]
         if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
             raise ModelError(
@@ -823,7 +822,7 @@ def _check_waits(model: Model) -> None:
         if monitor is not None and waits and others:
             raise ModelError(f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock")
         if monitor is not None and not (waits or last):
-            raise ModelError(f"{node!r} must be the last step inside {monitor}: who signals leaves the monitor at once")
+            raise ModelError(f"{node!r} must be the last step inside {monitor}: a signal leaves the monitor at once")
 
     for body in model.bodies:
         check(body, (), False)

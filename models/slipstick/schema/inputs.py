@@ -165,8 +165,8 @@ class Inputs:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
-    def checked(self) -> BaseModel:
-        """Check the whole tree; raises SpecError with every problem."""
+    def checked(self) -> Any:
+        """Check the whole tree; raises SpecError with every problem. The fields of what it gives are made at run time."""
         return validate(self.form, self.tree)
 
     def with_value(self, path: str, node: Node, library: Library) -> Inputs:
@@ -525,11 +525,7 @@ def _sharing(inputs: Inputs, library: Library) -> BuiltModel:
 
 
 def _with_shape(
-    inputs: Inputs,
-    spec: BaseModel,
-    found: Mapping[str, DescribedValue],
-    numbers: Mapping[str, Parameter],
-    shape: ModelShape,
+    inputs: Inputs, spec: Any, found: Mapping[str, DescribedValue], numbers: Mapping[str, Parameter], shape: ModelShape
 ) -> BuiltModel:
     known: dict[str, Expr] = {}
     notes = inputs.notes
@@ -538,7 +534,7 @@ def _with_shape(
         from slipstick.schema.programs import counts_notes
 
         notes = (*notes, *counts_notes(inputs, numbers))
-        known = factors(getattr(spec, "technology"), numbers)  # noqa: B009  # the fields are made at run time
+        known = factors(spec.technology, numbers)
     entries_of = {**found, **_defaults(inputs, found)}
     notes = (*notes, *_notes_on_machine(inputs, numbers, shape))
     return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, notes, known)
@@ -594,7 +590,7 @@ def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str
     return parameters_of(found)
 
 
-def _model(inputs: Inputs, spec: BaseModel, numbers: Mapping[str, Parameter]) -> Subject:
+def _model(inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]) -> Subject:
     """Build the model, of a program without the factors of its technology."""
     if inputs.kind == "law":
         return LAWS[inputs.name.removeprefix("law/")]
@@ -603,7 +599,7 @@ def _model(inputs: Inputs, spec: BaseModel, numbers: Mapping[str, Parameter]) ->
             from slipstick.schema.programs import build_program
 
             return build_program(inputs, spec, numbers)
-        model: Subject = getattr(spec, "build")(inputs.name, inputs.tree, numbers)  # noqa: B009  # of a kind of file
+        model: Subject = spec.build(inputs.name, inputs.tree, numbers)
         return model
     except ModelError as error:
         mark = inputs.tree.mark

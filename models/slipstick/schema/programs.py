@@ -281,7 +281,7 @@ def _field(each: Input) -> tuple[Any, Any]:
     return Annotated[Given | Formula, limits] | None, Field(None, description=each.meaning)
 
 
-def build_program(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model:
+def build_program(inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]) -> Model:
     """Build the model of a program on its machine, without the factors of its technology.
 
     Parameters
@@ -294,14 +294,12 @@ def build_program(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Para
     SpecError : a formula or a name is wrong
     """
     program = PROGRAMS[inputs.name]
-    machine = hardware_of(getattr(spec, "machine"))  # noqa: B009  # the fields are made at run time
+    machine = hardware_of(spec.machine)
     assert not isinstance(machine, Network)
     return program.on(machine, **_given(program, inputs, spec, parameters))
 
 
-def _given(
-    program: Program, inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]
-) -> dict[str, ProgramGiven]:
+def _given(program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]) -> dict[str, ProgramGiven]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
     made: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
@@ -331,9 +329,9 @@ def _given(
     return made
 
 
-def _unknown_part(each: Input, value: str, inputs: Inputs, spec: BaseModel) -> list[Problem]:
+def _unknown_part(each: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
     """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
-    there = getattr(getattr(spec, "machine"), each.named, {}) if each.named else {}  # noqa: B009
+    there = getattr(spec.machine, each.named, {}) if each.named else {}
     if not each.named or value == "none" or value in there:
         return []
     why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"

@@ -356,10 +356,10 @@ def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
 
 
-def hardware_of(spec: BaseModel, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:
+def hardware_of(spec: Any, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:
     """Build the machine, or the network, of a checked file, as expressions over its paths."""
     at = parameters_of({each.path: each for each in entries(spec, prefix)})
-    built: Machine | SharedMemory | Network = getattr(spec, "build")(name, at, prefix)  # noqa: B009  # of any kind
+    built: Machine | SharedMemory | Network = spec.build(name, at, prefix)
     return built
 
 

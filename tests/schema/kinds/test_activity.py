@@ -108,7 +108,7 @@ POOL_ERRORS = [
         "wait: m.d",
         "wait('m.d') needs a semaphore, the places or items of a buffer, or a condition of a monitor",
     ),
-    ("{signal: s.u}", "{name: d, delay: 1 s}", "no step signals s.u, so who waits for it waits without end"),
+    ("{signal: s.u}", "{name: d, delay: 1 s}", "no step signals s.u, so a wait for it never ends"),
     (
         "{buffer: 2, items: 1}",
         "{buffer: 2, items: 3}",

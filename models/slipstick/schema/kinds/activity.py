@@ -233,7 +233,7 @@ class SignalSpec(ItemSpec):
 class BufferItemSpec(ItemSpec):
     """An item put into a bounded buffer or got out of it: its body between a wait and a signal."""
 
-    body: list[Item] = Field([], description="what is done before who waits for the item, or its place, is told")
+    body: list[Item] = Field([], description="what is done before the item, or its place, is signalled")
 
     names_resource = True
 
@@ -568,7 +568,9 @@ class PermitsSpec(ResourceSpec):
 class ReaderWriterLockSpec(ResourceSpec):
     """A lock that readers hold together and a writer holds alone."""
 
-    reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(description="who goes first")
+    reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(
+        description="the order of readers and writers"
+    )
     readers: int = Field(MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS)
 
     key, node = "reader_writer_lock", system.ReaderWriterLock

@@ -47,17 +47,18 @@ Target = Annotated[
 
 
 class MembersSpec(Spec):
-    """Who is in a class or a chain: a closed population, or arrivals."""
+    """The customers of a class or a chain: a closed population, or arrivals."""
 
     population: Population | None = Field(None, description="number of customers of a closed class")
     think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(
-        None, description="rate of customers who come, go through once and leave; with bursts that between them"
+        None,
+        description="rate of arrivals of customers that pass through once and leave; with bursts the rate between bursts",
     )
     burst_arrivals: Arrivals | None = Field(None, description="rate of arrivals in a burst; 0 by default")
     burst_time: TimeOrFormula | None = Field(None, description="mean duration of a burst of arrivals, exponential")
     quiet_time: TimeOrFormula | None = Field(None, description="mean time between two bursts, exponential")
-    batch: Servers | None = Field(None, description="customers who come together at each arrival; 1 by default")
+    batch: Servers | None = Field(None, description="customers of one arrival; 1 by default")
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
@@ -123,7 +124,7 @@ class RouteSpec(Spec):
 
     source: Pair = Field(alias="from", description="class and station that are left")
     to: Target = Field(description="class and station that come next; out leaves the network")
-    probability: Probability = Field(description="share of those who leave that go this way")
+    probability: Probability = Field(description="share of the departures that take this route")
 
 
 class QueueingNetworkSpec(ModelFileSpec):

@@ -625,7 +625,7 @@ class MapSpec(Drawn):
 
 
 class TimelineSpec(Drawn):
-    """Who did what when, at the beginning of a simulation of a case."""
+    """The activity of each processor over time, at the beginning of a simulation of a case."""
 
     kind: Literal["timeline"] = Field(description="the beginning of a simulation, processor by processor")
     case: Name = Field("base", description="the case to draw")
