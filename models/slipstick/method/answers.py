@@ -544,7 +544,7 @@ def activity_solution(
             rate = np.where(members > 0, CYCLE_RATE.equation(members, each), 0.0)
             values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
         values |= beside(account)
-    values |= {**single, **{f"bytes[{kind}]": np.array([size]) for kind, size in model.sizes.items()}}
+    values |= {**single, **{name: np.array([each]) for name, each in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
         values |= {f"utilization[{name}]": busy, f"queue_length[{name}]": present, f"wait[{name}]": wait}
     return Solution(

@@ -177,7 +177,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     if model.single:
         yield from ("time_alone", "grain_efficiency", "grain_interference")
         yield from ("warps",) if model.single.words is not None else ()
-    yield from (f"bytes[{kind}]" for kind in model.sizes)
+    yield from model.counted
     for name in _resources(model, waiting):
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
     yield from (f"units[{name}]" for name in model.counters)

@@ -640,7 +640,8 @@ class Model:
     useful : the components that count as useful work
     single : the first processor without the others, if answers are to compare with it
     notes : what every answer is to say of the model
-    sizes : mean sizes of its messages by kind, which every answer repeats as ``bytes[kind]`` [B]
+    counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the mean size of a kind of message,
+        and ``accesses[remote]``; every answer repeats them, in base units
 
     Raises
     ------
@@ -658,7 +659,7 @@ class Model:
     useful: tuple[str, ...] = ("busy",)
     single: SingleProcessor | None = None
     notes: tuple[str, ...] = ()
-    sizes: Mapping[str, float] = field(default_factory=dict)
+    counted: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

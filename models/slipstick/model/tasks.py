@@ -24,24 +24,30 @@ class Loop:
 
     Parameters
     ----------
-    iterations : how many [1]
+    iterations : how many; or the work of each, in units [1]
     chunk : iterations of a task, of the last at most [1]
 
     >>> Loop(7, 3).problems()
     (((0, 1, 2), (((0, 3, -1),), ((0, 3, -1),), ((0, 1, -1),))),)
+    >>> Loop((5, 0, 2), 2).problems()
+    (((0, 1), (((0, 5, -1),), ((0, 2, -1),))),)
     """
 
-    iterations: int
+    iterations: int | tuple[int, ...]
     chunk: int = 1
 
     def __post_init__(self) -> None:
-        for what, count in (("iteration", self.iterations), ("iteration to a chunk", self.chunk)):
-            if not 1 <= count <= MOST_NODES:
-                raise ModelError(f"a pool needs from 1 to {MOST_NODES} {what}s, got {count}")
+        count = self.iterations if isinstance(self.iterations, int) else len(self.iterations)
+        for what, each in (("iteration", count), ("iteration to a chunk", self.chunk)):
+            if not 1 <= each <= MOST_NODES:
+                raise ModelError(f"a pool needs from 1 to {MOST_NODES} {what}s, got {each}")
+        if isinstance(self.iterations, tuple) and (odd := next((n for n in self.iterations if n < 0), None)):
+            raise ModelError(f"the work of an iteration must be at least 0 units, got {odd}")
 
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut the iterations into tasks."""
-        tasks = [((0, min(self.chunk, self.iterations - k), -1),) for k in range(0, self.iterations, self.chunk)]
+        work = (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
+        tasks = [((0, sum(work[k : k + self.chunk]), -1),) for k in range(0, len(work), self.chunk)]
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
 

@@ -93,7 +93,7 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
     return given
 
 
-def timeline_of(built: BuiltModel, cycles: int = 3) -> Timeline:
+def timeline_of(built: BuiltModel, cycles: int = 3, events: int = 20_000) -> Timeline:
     """Simulate the first cycles of a model and keep what every processor does when.
 
     Raises
@@ -104,4 +104,4 @@ def timeline_of(built: BuiltModel, cycles: int = 3) -> Timeline:
 
     need_model(built.model, "a timeline")
     assert isinstance(built.model, Model)
-    return timeline(built.model, None, built.options.simulation.seed, cycles)
+    return timeline(built.model, None, built.options.simulation.seed, cycles, events)

@@ -91,7 +91,8 @@ def _application(
     inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
     made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
-    return replace(made, sizes={kind.replace(" ", "-"): classes.message(kind) for kind in classes.kinds})
+    sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
+    return replace(made, counted=sizes)
 
 
 class _Supersteps:

@@ -140,6 +140,11 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     # All that a processor does is known up to there, and each instant is booked once.
     assert one.account["idle"] == pytest.approx(0.0, abs=1e-9)
     assert {"lock:door", "wait:disk"} <= one.account.keys()
+    views = views_of(here)
+    assert (views.objects, views.answer["accesses[all,disk]"]) == (("disk",), views.answer["accesses"])
+    rows = [views.answer[f"accesses[processor {each},disk]"] for each in range(4)]
+    assert rows == [views.answer[f"accesses[processor {each},all]"] for each in range(4)]
+    assert sum(rows) == views.answer["accesses"] > 20
     waiting = views_of(read).contention
     assert float(waiting["door"].sum()) == pytest.approx(4 * one.account["lock:door"], rel=1e-6)
 

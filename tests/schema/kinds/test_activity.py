@@ -85,12 +85,15 @@ phases:
 """
 
 
-def test_waits_and_pools_are_read_and_written(tmp_path: Path) -> None:
-    one = model(tmp_path, WAITS)
+@pytest.mark.parametrize(
+    ("written", "source"), [("iterations: 9", Loop(9, 2)), ("work: [3, 0, 1]", Loop((3, 0, 1), 2))]
+)
+def test_waits_and_pools_are_read_and_written(written: str, source: Loop, tmp_path: Path) -> None:
+    one = model(tmp_path, WAITS.replace("iterations: 9", written))
     assert one.resources["q"] == buffer(2, 1)
     pool = one.resources["loop"]
     assert isinstance(pool, TaskPool)
-    assert pool.source == Loop(9, 2)
+    assert pool.source == source
     again = model(tmp_path, dump(one))
     assert again.resources.keys() == one.resources.keys()
     assert dump(again) == dump(one)
@@ -102,7 +105,11 @@ POOL_ERRORS = [
         "trees: [[2, 0]]",
         "resources.stack.trees: node 0 of a tree has 2 subtrees, but 1 follow it",
     ),
-    ("iterations: 9, ", "", "the tasks of a pool are iterations of a loop or trees: write one of the two"),
+    (
+        "iterations: 9, ",
+        "",
+        "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them",
+    ),
     (
         "wait: m.c",
         "wait: m.d",

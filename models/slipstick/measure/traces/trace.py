@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
 from slipstick.late import np
 from slipstick.measure.measurements import Measurement, Measurements
+from slipstick.model.system import is_processor
 from slipstick.results.study import Timeline
 from slipstick.schema.text import shown_name
 
@@ -453,15 +454,22 @@ def _one_after_other(together: Sequence[tuple[float, float, int, int]]) -> list[
 def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     """Take the timeline of a simulated run as a trace, as far as it holds all that every processor did.
 
+    Its accesses are the services at stations, such as memory modules, and the times in monitors of pools, each at its
+    start; where there are none, each span is an access to what it is booked to.
+
     Parameters
     ----------
     timeline : of a run
     name : of the model, for notes
     """
-    found = TraceColumns(name)
+    found, covered = TraceColumns(name), timeline.covered
     for span in timeline.spans:
         label = found.named(found.labels, timeline.component(span))
-        found.span(found.named(found.lanes, (span.member, span.branch)), label, span.start, span.end)
+        lane = found.named(found.lanes, (span.member, span.branch))
+        found.span(lane, label, span.start, span.end)
+        place = timeline.places.get(span.label, "")
+        if place in timeline.levels and not is_processor(place) and span.start < covered:
+            found.access(lane, place, span.start)
     return of_members(found, timeline.useful, timeline.covered, timeline.levels)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError
@@ -22,6 +23,9 @@ WINDOWS = 40
 
 MOST_WINDOWS = 10_000
 _PIECE, _INSTANT = 1 << 20, 1e-9
+NAMED = 4096
+"""Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only the sums are."""
+
 MOST_CELLS = 4_000_000
 """Cells of a matrix, and of slots and outputs that are counted at a time."""
 
@@ -220,6 +224,7 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
         # Clocks are rounded, so that two who follow each other may seem to overlap for an instant.
         "largest_concurrency": Value(float(np.flatnonzero(each > _INSTANT * trace.end).max(initial=0)), "1"),
         "accesses": Value(float(counts.sum()), "1"),
+        **_named(trace, counts),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{f"contention[{name}]": Value(float(each.sum()), "1") for name, each in contended.items()},
     }
@@ -237,6 +242,19 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
         network is not None,
         trace.notes,
     )
+
+
+def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
+    """Name the cells of a matrix and its sums as values; of a large one no cells."""
+    by_object, by_processor = (
+        zip(trace.objects, counts.sum(axis=0), strict=True),
+        zip(trace.processors, counts.sum(axis=1), strict=True),
+    )
+    found = {f"all,{name}": each for name, each in by_object} | {f"{name},all": each for name, each in by_processor}
+    if counts.size <= NAMED:
+        names = map(",".join, product(trace.processors, trace.objects))
+        found |= dict(zip(names, counts.flat, strict=True))
+    return {f"accesses[{name}]": Value(float(each), "1") for name, each in found.items()}
 
 
 def _contention(trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None) -> dict[str, Array]:

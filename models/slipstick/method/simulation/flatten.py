@@ -411,7 +411,9 @@ def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
         raise NoAnswerError(saturated[0])
 
 
-def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3) -> Timeline:
+def timeline(
+    model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3, events: int = 20_000
+) -> Timeline:
     """Simulate the first cycles of every processor of a model, or a program to its end, and record all of it.
 
     Parameters
@@ -420,6 +422,7 @@ def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int 
     values : parameters that differ from the model's own, in base units
     seed : key of the random streams
     cycles : to follow each processor for, on average
+    events : at most
 
     Raises
     ------
@@ -432,10 +435,11 @@ def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int 
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """
     components = {step.name: step.component for step in model.steps}
-    found = record(flatten(model, values).plan, seed, cycles)
+    found = record(flatten(model, values).plan, seed, cycles, events)
     labels = {span.label for span in found.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
     places = {step.name: step.resource or ("network" if step.technology in _BETWEEN else OWN) for step in model.steps}
+    places |= {f"{MONITOR}:{name}": name for name, each in model.resources.items() if isinstance(each, TaskPool)}
     together = (span.end for span in found.spans if span.label in (IDLE, *waits))
     return replace(
         found,

@@ -239,7 +239,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
         tape = Tape([total(model.population.counts)])
         (processors,) = tape.run(only(given, tape.parameters))
         values = compared_with_one(values, model.single, float(processors[0]), given, settings)
-    values |= {f"bytes[{kind}]": Value(size, "B") for kind, size in model.sizes.items()}
+    values |= {name: Value(each, unit_of(name)) for name, each in model.counted.items()}
     time = result.mean_time()
     remarks = Remarks(
         notes=(*notes_of(result), *flat.chances),

@@ -616,7 +616,10 @@ class TaskPoolSpec(ResourceSpec):
 
     pool: Annotated[str, one_of(TASK_ORDERS)] = Field(description="which task of its queue a processor takes")
     queues: int = Field(1, description="how many queues the tasks are kept in", ge=1, le=MOST_SERVERS)
-    iterations: int | None = Field(None, description="of a loop; in place of trees", ge=1, le=MOST_NODES)
+    iterations: int | None = Field(None, description="of a loop; in place of work and trees", ge=1, le=MOST_NODES)
+    work: list[Annotated[int, Field(ge=0, le=MOST_NODES)]] | None = Field(
+        None, description="of each iteration of a loop, in units", min_length=1
+    )
     chunk: int = Field(1, description="iterations of a task", ge=1, le=MOST_NODES)
     trees: list[list[int]] | None = Field(
         None, description="of each tree the number of subtrees of each node, a node before its subtrees", min_length=1
@@ -624,7 +627,7 @@ class TaskPoolSpec(ResourceSpec):
     min_size: int = Field(
         1, description="a task of a tree has from min_size + 1 to 3 min_size nodes", ge=1, le=MOST_NODES
     )
-    time: TimeOrFormula = Field(description="time of an iteration, or of a leaf")
+    time: TimeOrFormula = Field(description="time of an iteration or of its unit of work, or of a leaf")
     interior: TimeOrFormula | None = Field(None, description="time of a node that has subtrees; none by default")
     inside: TimeOrFormula | None = Field(None, description="time in the monitor of a queue to take or to add a task")
     component: Label = Field("busy", description="what the account books the work to")
@@ -632,12 +635,15 @@ class TaskPoolSpec(ResourceSpec):
     key, node = "pool", system.TaskPool
 
     def check_rules(self) -> None:
-        if (self.iterations is None) == (self.trees is None):
-            raise broken_rule("the tasks of a pool are iterations of a loop or trees: write one of the two")
+        if sum(each is not None for each in (self.iterations, self.work, self.trees)) != 1:
+            raise broken_rule(
+                "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them"
+            )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)
-        source: Loop | Trees = Loop(said.pop("iterations", 1), said.pop("chunk", 1))
+        work = said.pop("work", None) or said.pop("iterations", 1)
+        source: Loop | Trees = Loop(tuple(work) if isinstance(work, list) else work, said.pop("chunk", 1))
         size = said.pop("min_size", 1)
         try:
             source = Trees(tuple(map(tuple, said.pop("trees"))), size) if self.trees is not None else source
@@ -651,6 +657,8 @@ class TaskPoolSpec(ResourceSpec):
         for name in ("source", "leaf", "order"):
             said.pop(name, None)
         source = {each.name: getattr(resource.source, each.name) for each in fields(resource.source)}
+        if isinstance(source.get("iterations"), tuple):
+            source["work"] = list(source.pop("iterations"))
         if "shapes" in source:
             source["trees"] = [list(shape) for shape in source.pop("shapes")]
         return {"pool": resource.order, **source, "time": values.written(resource.leaf), **said}

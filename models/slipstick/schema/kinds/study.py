@@ -30,7 +30,7 @@ from slipstick.schema.kinds.quantity import (
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
 """Values by path; each is checked where it is used, like a written one."""
 
-_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$"
+_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:, -]+\])?$"
 SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock]"
 Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""

@@ -24,6 +24,12 @@ from slipstick.study.questions import Question
 from slipstick.study.solve import timeline_of
 
 
+MOST_FOLLOWED = 500_000
+"""Events of a simulated run that are kept as its trace."""
+
+ACCESSES_FILE = "accesses.csv"
+
+
 @dataclass(frozen=True, slots=True)
 class TracesResult(QuestionResult):
     """What traces show: views, by name."""
@@ -45,7 +51,9 @@ class TracesResult(QuestionResult):
                 for value in each.answer.values
                 if value.startswith(LOST) and abs(each.answer[value] or 0) < LITTLE
             ]
-            yield replace(measured_table(f"trace/{name}", [each.answer], small), title=f"### {escape(name)}")
+            values = {key: value for key, value in each.answer.values.items() if not key.startswith("accesses[")}
+            account = replace(each.answer, values=values)  # the matrix is a file of its own
+            yield replace(measured_table(f"trace/{name}", [account], small), title=f"### {escape(name)}")
             yield from trace_parts(each)
 
     def answers(self) -> list[Answer]:
@@ -55,6 +63,17 @@ class TracesResult(QuestionResult):
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer of each trace as the trace."""
         return {name: each.answer for name, each in self.traces.items()}
+
+    def files(self) -> dict[str, list[dict[str, object]]]:
+        """Give the access matrices, but what is 0."""
+        rows = [
+            {"trace": name, "processor": processor, "object": place, "accesses": float(count)}
+            for name, each in self.traces.items()
+            for processor, row in zip(each.processors, each.matrix, strict=True)
+            for place, count in zip(each.objects, row, strict=True)
+            if count
+        ]
+        return {ACCESSES_FILE: rows} if rows else {}
 
     def draw(self, spec: TracePictureSpec, order: Mapping[str, int]) -> Any:
         """Draw a view of some traces, one below the other."""
@@ -101,7 +120,7 @@ def _trace(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
     if asked.case is not None:
         built = evaluator(asked.case, study.cases[asked.case], study.library).built
         try:
-            return trace_of(timeline_of(built, asked.cycles), asked.case)
+            return trace_of(timeline_of(built, asked.cycles, MOST_FOLLOWED), asked.case)
         except ModelError as error:
             raise study.refusal((*place, "case"), str(error)) from None
     path = study.library.beside(table_called(asked.data) or asked.data, study.written((*place, "data")).mark)
