@@ -27,5 +27,7 @@ PROGRAMS = {
     "dvsm/water": "slipstick_workloads.application.programs:WATER",
     "dvsm/raytrace": "slipstick_workloads.application.programs:RAYTRACE",
     "euler/adaptive": "slipstick_workloads.euler.model:ADAPTIVE",
+    "newton/blocks": "slipstick_workloads.scheduling.newton:BLOCKS",
+    "sequences/matching": "slipstick_workloads.scheduling.matching:MATCHING",
 }
 """Where each program is defined: those of this package and of the modules beside it, but the billiards."""

@@ -11,7 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.bounds import Saturation
-from slipstick.method.names import BARRIER, MONITOR
+from slipstick.method.names import BARRIER, MONITOR, Labels
 from slipstick.model.activity import (
     Activity,
     Ask,
@@ -434,7 +434,7 @@ def timeline(
     >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """
-    components = {step.name: step.component for step in model.steps}
+    components = {label: component for label, (component, _) in Labels.of(model).steps.items()}
     found = record(flatten(model, values).plan, seed, cycles, events)
     labels = {span.label for span in found.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
@@ -444,7 +444,7 @@ def timeline(
     return replace(
         found,
         path=critical_path(found),
-        components={**components, **waits},
+        components={**waits, **components},
         places=places,
         phase=min(together, default=None),
         useful=model.useful,

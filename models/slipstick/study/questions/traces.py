@@ -23,7 +23,6 @@ from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import Question
 from slipstick.study.solve import timeline_of
 
-
 MOST_FOLLOWED = 500_000
 """Events of a simulated run that are kept as its trace."""
 

@@ -1,0 +1,235 @@
+"""Block triangular nonlinear equations, solved by the parallel Gauss-Seidel-Newton method with static or dynamic scheduling.
+
+In each iteration a processor evaluates and factors the Jacobian of its block, reads the variables of the earlier blocks,
+solves and updates its own variables; then follows a barrier. With static scheduling, block i and its data stay on processor i, and
+the variables of all earlier blocks are read from the node of processor i - 1, which holds them. With dynamic
+scheduling, processors take blocks as they come, so which processor has which block is drawn anew for each iteration; it also
+reads the data and the variables of the block from the block's node, and writes its variables back.
+
+So every access is known before a run: `accesses[remote]`, of these `accesses[neighbour]` to the node before the own, and
+`accesses[local]`. Remote accesses contend for memory modules, and requests for a block for the scheduler; an access to the own node
+takes the module's time and contends with nobody, which is an approximation.
+
+The paper prints the sizes (1400 variables, 14 blocks) and who reads from whom. The equations are ours, and they give the
+number of iterations; so are the work, and how many words the data of a block has. The paper leaves open whether a processor reads
+all earlier variables or those of one block; see ``reads``.
+
+Source: Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import Number
+from slipstick.model.activity import Activity, delay, hold, repeat, then
+from slipstick.model.machine import Bus, Ring, SharedMemory
+from slipstick.model.system import Lock, Model, Resource, superstep_model
+from slipstick.program.program import Input, InputValues, Program, known, number, one, word
+from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_cost, barrier_of
+
+NAME = "newton/blocks"
+SOURCE = "Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.2"
+MOST_ITERATIONS = 200
+HALF_WIDTH = 2
+"""Variables on each side of its own that an equation has, within its block."""
+
+
+@lru_cache(maxsize=32)
+def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
+    """Solve a system of our own, and count the iterations until no variable changes by more than 1e-10.
+
+    Equation r of block i is a_r . x_i + x_r^3 - c_r . x_(i-1) - b_r = 0, where a_r has five numbers beside the diagonal, which dominates,
+    and c_r one. All blocks take the values of the iteration before for x_(i-1), so a change moves on by one block an iteration.
+
+    Parameters
+    ----------
+    blocks, variables : numbers of blocks, and of variables in each [1]
+    coupling : the size of c [1]
+    seed : of all coefficients
+
+    Raises
+    ------
+    ModelError : it does not converge
+
+    >>> iterations(blocks=3, variables=20, coupling=0.5, seed=1)
+    6
+    """
+    random = np.random.default_rng(seed)
+    band = np.abs(np.subtract.outer(np.arange(variables), np.arange(variables))) <= HALF_WIDTH
+    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * band + 2 * (2 * HALF_WIDTH + 1) * np.eye(
+        variables
+    )
+    coupled, right = random.uniform(-coupling, coupling, (2, blocks, variables))
+    x = np.ones((blocks, variables))
+    for count in range(1, MOST_ITERATIONS + 1):
+        before = np.vstack([np.zeros((1, variables)), x[:-1]])
+        value = np.einsum("bij,bj->bi", matrices, x) + x**3 - coupled * before - right
+        jacobian = matrices + np.einsum("bi,ij->bij", 3 * x**2, np.eye(variables))
+        step = np.linalg.solve(jacobian, value[..., None])[..., 0]
+        x = x - step
+        if np.abs(step).max() <= 1e-10:
+            return count
+    raise ModelError(f"the blocks do not converge in {MOST_ITERATIONS} iterations; give a smaller coupling")
+
+
+@dataclass(frozen=True, slots=True)
+class WordAccesses:
+    """Words of shared memory that one processor reads or writes in an iteration.
+
+    Parameters
+    ----------
+    processor : who accesses them
+    module : where they lie
+    words : how many
+    """
+
+    processor: int
+    module: int
+    words: int
+
+    @property
+    def kind(self) -> str:
+        """Say whether they are local, at the node before the own, or at another."""
+        if self.processor == self.module:
+            return "local"
+        return "neighbour" if self.module == self.processor - 1 else "other"
+
+
+def accesses(taken: Sequence[int], variables: int, data: int, every: bool) -> list[list[WordAccesses]]:
+    """List the accesses of one iteration, by processor.
+
+    Parameters
+    ----------
+    taken : the block of each processor; 0, 1, ... with static scheduling
+    variables : of a block [1]
+    data : words of the data of a block [1]
+    every : the variables of all earlier blocks are read, else those of one
+
+    >>> [(each.module, each.words) for each in accesses([0, 1, 2], variables=10, data=50, every=True)[2]]
+    [(2, 60), (1, 20), (2, 10)]
+    >>> [(each.module, each.words) for each in accesses([2, 1, 0], variables=10, data=50, every=True)[0]]
+    [(2, 60), (1, 20), (2, 10)]
+    """
+    found = []
+    for processor, block in enumerate(taken):
+        earlier = [WordAccesses(processor, block - 1, variables * (block if every else 1))] if block else []
+        own, back = (WordAccesses(processor, block, words) for words in (data + variables, variables))
+        found.append([own, *earlier, back])
+    return found
+
+
+class _Schedule:
+    """Which processor has which block in each iteration, and the accesses and steps that follow."""
+
+    def __init__(self, machine: SharedMemory, inputs: InputValues) -> None:
+        if isinstance(machine.interconnect, Bus | Ring):
+            raise ModelError(f"no memory module of {machine.name} is a processor's own; {NAME} runs on switches")
+        self.machine, self.inputs = machine, inputs
+        self.count, variables, seed = (int(number(inputs, each)) for each in ("blocks", "variables", "seed"))
+        self.modules = int(known(machine.memory.modules, "the number of memory modules"))
+        if self.modules < self.count:
+            raise ModelError(
+                f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of {self.count} blocks"
+            )
+        self.dynamic = word(inputs, "scheduling") == "dynamic"
+        self.port = MemoryPort(machine, Number(self.count - 1.0))
+        rounds = int(number(inputs, "iterations")) or iterations(
+            self.count, variables, number(inputs, "coupling"), seed
+        )
+        random, data, every = np.random.default_rng(seed), int(number(inputs, "data")), word(inputs, "reads") == "all"
+        orders = [random.permutation(self.count) for _ in range(rounds)] if self.dynamic else [np.arange(self.count)]
+        self.repeat = 1 if self.dynamic else rounds
+        self.rounds = [accesses(order.tolist(), variables, data, every) for order in orders]
+
+    def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
+        """Give each iteration: repetitions, what every processor does, and the barrier."""
+        name = word(self.inputs, "barrier")
+        _, barriers = barrier_of(self.machine, name, Number(float(self.count)))
+        costs = [
+            barrier_cost(each, Number(float(self.count)))
+            for key, each in self.machine.barriers.items()
+            if key in barriers
+        ]
+        end = then(*(delay(each, name=name, component="barrier", technology="software") for each in costs))
+        for lines in self.rounds:
+            yield self.repeat, [self._line(own) for own in lines], end
+
+    def _line(self, own: Sequence[WordAccesses]) -> Activity:
+        """Take a block, read its data, evaluate and factor, read the earlier variables, solve, and write the own ones."""
+        units = one(self.inputs, "work") * one(self.inputs, "variables")
+        work = delay(units * self.machine.step, name="work")
+        first, *rest = map(self._access, own)
+        return then(*self._taken(own[0].processor), first, work, *rest)
+
+    def _taken(self, processor: int) -> list[Activity]:
+        if not self.dynamic:
+            return []
+        scheduling = delay(one(self.inputs, "inside"), name="scheduling", component="scheduling", technology="software")
+        take = self._access(WordAccesses(processor, 0, 1), "take")
+        return [hold("scheduler", scheduling >> take)]
+
+    def _access(self, each: WordAccesses, name: str = "access") -> Activity:
+        words = Number(float(each.words))
+        if each.kind == "local":
+            seconds = words * self.machine.memory.access
+            return delay(seconds, name=f"local.{each.words}", component="memory", technology="memory")
+        ratios = [float(module == each.module) for module in range(self.modules)]
+        return repeat(words, self.port.access(name, ratios))
+
+    def counted(self) -> dict[str, float]:
+        """Count the accesses of the whole run, those to the scheduler's word on node 0 among them."""
+        found = Counter({"local": 0, "neighbour": 0, "other": 0})
+        for each in (each for lines in self.rounds for line in lines for each in line):
+            found[each.kind] += self.repeat * each.words
+        if self.dynamic:
+            for processor in range(self.count):
+                found[WordAccesses(processor, 0, 1).kind] += len(self.rounds)
+        found["remote"] = found["neighbour"] + found.pop("other")
+        return {f"accesses[{kind}]": float(words) for kind, words in sorted(found.items())}
+
+
+def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build all iterations, each with the accesses of every processor and the barrier.
+
+    Raises
+    ------
+    ModelError : processors of the machine have no modules of their own, or it has fewer modules than there are blocks
+    """
+    made = _Schedule(machine, inputs)
+    resources: dict[str, Resource] = {**made.port.resources(), **({"scheduler": Lock("fifo")} if made.dynamic else {})}
+    model = superstep_model(*made.supersteps(), name=NAME, resources=resources)
+    return replace(model, counted=made.counted())
+
+
+BLOCKS = Program(
+    NAME,
+    "Block triangular nonlinear equations, each block a task of an iteration",
+    SOURCE,
+    (
+        Input(
+            "scheduling", COUNT, "static, block i on processor i, or dynamic", "static", options=("static", "dynamic")
+        ),
+        Input("reads", COUNT, "variables of all earlier blocks are read, or of one", "all", options=("all", "one")),
+        Input("blocks", COUNT, "blocks, and as many processors", 14.0, least=1, most=256, whole=True),
+        Input("variables", COUNT, "variables of a block", 100.0, least=1, most=1000, whole=True),
+        Input("data", COUNT, "words of the data of a block", 500.0, most=1e5, whole=True),
+        Input("work", COUNT, "units of computing for each variable and iteration", 50.0),
+        Input("inside", TIME, "time of the scheduler to hand out a block, beside the access to its word", 20e-6),
+        Input(
+            "iterations", COUNT, "iterations; 0: as many as our equations need", 0.0, most=MOST_ITERATIONS, whole=True
+        ),
+        Input("coupling", COUNT, "size of the coefficients between blocks, of our equations", 0.5, most=100.0),
+        Input("seed", COUNT, "of our equations, and of which processor takes which block", 1.0, whole=True),
+        Input("barrier", COUNT, "the machine's barrier that ends an iteration, or none", NONE, named="barriers"),
+    ),
+    blocks,
+    SharedMemory,
+)
