@@ -79,7 +79,10 @@ def test_static_scheduling_is_faster_whatever_a_remote_access_costs(hop: str) ->
 
 
 def test_blocks_need_modules_of_their_own() -> None:
-    with pytest.raises(ModelError, match="no memory module of sequent-symmetry-s81 is a processor's own; newton/blocks runs on switches"):
+    with pytest.raises(
+        ModelError,
+        match="no memory module of sequent-symmetry-s81 is a processor's own; newton/blocks runs on switches",
+    ):
         BLOCKS.on(shared_machine("sequent-symmetry-s81"))
     with pytest.raises(ModelError, match="has 32 memory modules; newton/blocks needs one for each of 40 blocks"):
         BLOCKS.on(TC2000, blocks=40)
