@@ -142,9 +142,10 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     assert {"lock:door", "wait:disk"} <= one.account.keys()
     views = views_of(here)
     assert (views.objects, views.answer["accesses[all,disk]"]) == (("disk",), views.answer["accesses"])
-    rows = [views.answer[f"accesses[processor {each},disk]"] for each in range(4)]
+    rows = [views.answer[f"accesses[processor {each},disk]"] or 0.0 for each in range(4)]
     assert rows == [views.answer[f"accesses[processor {each},all]"] for each in range(4)]
-    assert sum(rows) == views.answer["accesses"] > 20
+    assert sum(rows) == views.answer["accesses"]
+    assert min(rows) > 3
     waiting = views_of(read).contention
     assert float(waiting["door"].sum()) == pytest.approx(4 * one.account["lock:door"], rel=1e-6)
 
