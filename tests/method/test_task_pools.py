@@ -247,6 +247,7 @@ def test_a_file_says_pools() -> None:
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Loop(0), "a pool needs from 1 to 1000000 iterations, got 0"),
+    (lambda: Loop((2, -1)), "the work of an iteration must be at least 0 units, got -1"),
     (lambda: Trees(((2, 0),)), "node 0 of a tree has 2 subtrees, but 1 follow it"),
     (lambda: Trees(()), "a pool needs at least one tree"),
     (lambda: Trees(((0,),), min_size=0), "min_size must be at least 1, got 0"),

@@ -8,9 +8,9 @@ reads the data and the variables of the block from the block's node, and writes 
 
 So every access is known before a run: `accesses[remote]`, of these `accesses[neighbour]` to the node before the own, and
 `accesses[local]`. Remote accesses contend for memory modules, and requests for a block for the scheduler; an access to the own node
-takes the module's time and contends with nobody, which is an approximation.
+takes the module's time and is never delayed, which is an approximation.
 
-The paper prints the sizes (1400 variables, 14 blocks) and who reads from whom. The equations are ours, and they give the
+The paper prints the sizes (1400 variables, 14 blocks) and from which node a processor reads. The equations are ours, and they give the
 number of iterations; so are the work, and how many words the data of a block has. The paper leaves open whether a processor reads
 all earlier variables or those of one block; see ``reads``.
 
