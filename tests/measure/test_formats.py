@@ -178,3 +178,14 @@ def test_repetitions_of_a_profile_are_numbered(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("repetition: 2", "repetition: 1"))
     with pytest.raises(SpecError, match="repetition 1 of time at p = 2 is in "):
         measured(read(path))
+
+
+def test_columns_of_load_tests_and_batch_systems_are_taken_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("nodes,run,ops/s\n2,1,250\n")
+    runs = read(tmp_path / "x.csv")
+    assert [(run.p, run.metric, run.unit, run.value) for run in runs.records] == [(2, "throughput", "1/s", 250)]
+    notes = [str(note).partition(": ")[2] for note in runs.notes]
+    assert notes == [
+        "nodes: is taken as p, the processors",
+        "ops/s: is taken as throughput, ops of all processors in a second",
+    ]

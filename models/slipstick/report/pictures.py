@@ -542,6 +542,8 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
         alone = alone and not (not unit and len(spec.y) > 1)
         for (label, method), points in groups.items():
+            if not np.isfinite(columns[0, points]).any():
+                continue  # a case of another model does not have this value
             ordered = points[np.argsort(x[points], kind="stable")]
             y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
             words = [] if alone else [short[name]]

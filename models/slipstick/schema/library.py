@@ -172,7 +172,7 @@ def kinds_called(reference: str) -> list[str]:
 
 def table_called(reference: str) -> str:
     """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the shipped one; nothing if none."""
-    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json")):
+    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
         path = folder / "runs" / f"{reference}{suffix}"
         if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
             return str(path)
@@ -363,13 +363,17 @@ class Library:
         return self._folders.get(mark.file) if mark else None
 
     def keep_hash(self, path: Path) -> None:
-        """Remember the hash of a file by a name that is its own, and the same on every machine."""
+        """Remember the hash of a file by a name that is the same on every machine."""
+        content = standard_input() if str(path) == STANDARD_INPUT else path.read_bytes()
+        self.hashes[self.portable_name(path)] = hashlib.sha256(content).hexdigest()
+
+    def portable_name(self, path: Path) -> str:
+        """Name a file in the same way on every machine: from the shipped specs, or from the folder of the first file."""
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
         start = Path.cwd() if first.is_relative_to(ours) else first
-        content = standard_input() if str(path) == STANDARD_INPUT else path.read_bytes()
         name = (Path("specs") / file.relative_to(ours)) if file.is_relative_to(ours) else os.path.relpath(file, start)
-        self.hashes[Path(name).as_posix()] = hashlib.sha256(content).hexdigest()
+        return Path(name).as_posix()
 
     def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         base = at(tree, ["extends"])

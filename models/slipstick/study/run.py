@@ -316,7 +316,15 @@ def run(
     sweeps = tuple(
         _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()
     )
-    remarks = [str(note) for question in questions for note in question.notes]
+    remarks = [
+        str(
+            replace(note, file=study.context.library.portable_name(Path(note.file)))
+            if Path(note.file).is_file()
+            else note
+        )
+        for question in questions
+        for note in question.notes
+    ]
     idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(
         name=study.name,

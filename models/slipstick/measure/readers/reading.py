@@ -316,7 +316,19 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "number of processes"),
+    "p": (
+        "procs",
+        "processors",
+        "processes",
+        "nprocs",
+        "ranks",
+        "threads",
+        "cores",
+        "workers",
+        "nodes",
+        "hosts",
+        "number of processes",
+    ),
     "n": ("size", "problem_size"),
     "region": ("callpath", "cause", "function", "phase"),
     "metric": (),

@@ -21,6 +21,9 @@ from slipstick.measure.readers.reading import (
 
 _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
 
+_A_SECOND = re.compile(r"([a-z][a-z_ ]*?) ?(?:/ ?s|per second)")
+_GUESSED = ("nodes", "hosts")
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -85,6 +88,11 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
     known = {name: ours for ours, others in COLUMNS.items() for name in (ours, *others)} | mapped
     for index, cell in enumerate(cells):
         name, unit = split_unit(cell)
+        if (events := _A_SECOND.fullmatch(name)) and name not in mapped:
+            reading.odd(line, cell.strip(), f"is taken as throughput, {events[1]} of all processors in a second")
+            name, unit = "throughput", unit or "1/s"
+        elif name in _GUESSED and name not in mapped:
+            reading.odd(line, cell.strip(), "is taken as p, the processors")
         ours = mapped.get(cell.strip().casefold()) or known.get(name)
         if ours is not None and ours in COLUMNS and ours != "value":
             if ours in place:

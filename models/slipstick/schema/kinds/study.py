@@ -258,6 +258,10 @@ class MeasuredSpec(QuestionSpec):
     timer: Time | None = Field(None, description="cost of the timer at each event, contained in the waits")
     statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
     region: Note | None = Field(None, description="part of the program; the whole by default")
+    processors: Processors | None = Field(None, description="of a file of one run that does not say them")
+    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
+        None, description="elapsed time of the run, likewise"
+    )
 
 
 class TraceSpec(QuestionSpec):

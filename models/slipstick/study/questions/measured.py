@@ -10,7 +10,7 @@ from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read as read_runs
-from slipstick.measure.measurements import Measurements
+from slipstick.measure.measurements import Hints, Measurements
 from slipstick.report.formatting import escape
 from slipstick.report.measured import measured_table, most_lost
 from slipstick.results.question import QuestionResult, ResultTable
@@ -59,7 +59,8 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     for name, each in asked.items():
         place = ("measured", name)
         timer = each.timer.value if each.timer else None
-        runs = runs_of(each.data, (*place, "data"), study)
+        hints = Hints(processors=each.processors, time=each.time.value if each.time else None)
+        runs = runs_of(each.data, (*place, "data"), study, hints)
         try:
             found[name] = measured(runs, each.statistic, each.region, timer)
         except UnknownNameError as error:
@@ -72,8 +73,8 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     )
 
 
-def runs_of(data: str, place: Place, study: StudyContext) -> Measurements:
-    """Read measured runs: a profile or a table of the catalogue, or a file beside the study.
+def runs_of(data: str, place: Place, study: StudyContext, hints: Hints | None = None) -> Measurements:
+    """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints say what it does not.
 
     Raises
     ------
@@ -84,6 +85,6 @@ def runs_of(data: str, place: Place, study: StudyContext) -> Measurements:
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
     path = study.library.beside(table_called(data) or data, mark)
-    found = read_runs(path)  # refuses a file that is too large, before it is read again for its hash
+    found = read_runs(path, hints)  # refuses a file that is too large, before it is read again for its hash
     study.library.keep_hash(path)
     return found
