@@ -34,6 +34,8 @@ SLOW = (
     "locks",
     "networks",
     "scale-graph",
+    "spin-locks",
+    "three-tier",
     "unit-grains",
 )
 """Studies that take over six processor seconds: ``benchmarks/reports.py`` rebuilds them whole."""

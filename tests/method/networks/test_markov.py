@@ -25,7 +25,7 @@ CPU = station(service={"a": 0.01, "b": 0.05}, discipline="ps")
 DISK = station(service={"a": 0.07, "b": 0.07})
 USERS = {"users": chain(["a", "b"], closed_class(4, think_time=0.2), ("a", "cpu"))}
 BATCH = {"users": chain(["a", "b"], closed_class(3), ("a", "disk"))}
-STREAM = {"web": chain(["a", "b"], open_class(0.3), ("a", "cpu"))}
+STREAM = {"web": chain(["a", "b"], open_class(0.1), ("a", "cpu"))}
 OUT = [*WAYS[:4], route(("a", "disk"), ("a", "cpu"), 1.0), route(("b", "disk"), None, 1.0)]
 BESIDE = network(
     {"lone": closed_class(2, think_time=0.3)},
