@@ -16,7 +16,11 @@ on any number of processors, the rest is the average latency L of equation 3, an
 To add a collision is to search its place in the queue's time bins: the simulation counts the bins and collisions passed,
 more of them among more balls. The width of a bin is not printed.
 
-Approximations: two processors that need one bin at the same time do not wait for each other; the processors that execute
+With `touches`, what computing takes holds the accesses to the processor's own cache: as many as `misses` for each addition and
+execution, and one for each bin or collision passed, booked to `access` as useful time; and each ball's lines are fetched once in the setup.
+
+Approximations: two processors that need one bin at the same time do not wait for each other; with `locks`, a processor waits for
+half of those that take locks beside it, spread over so many locks. The processors that execute
 are drawn anew at each step, though those of low number execute more often.
 """
 
@@ -27,8 +31,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import BYTES, COUNT, TIME
+from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total, zero
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.uncontended import time
@@ -44,6 +49,9 @@ SHARING = 2.1
 
 NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
+
+BALL = Number(960.0, BYTES)
+"""C: memory of a ball, as printed."""
 
 SIZES = tuple(100 * 2**doubled for doubled in range(9))
 """Numbers of balls among which searches are counted where the number of balls is a variable."""
@@ -69,7 +77,7 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
         barrier, resources = barrier_of(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
     parts = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
-    return phased_model(*parts, name=NAME, resources=resources)
+    return phased_model(*parts, name=NAME, resources=resources, useful=("busy", "access"))
 
 
 class _Steps:
@@ -81,6 +89,9 @@ class _Steps:
         found = _expected if word(inputs, "parallelism") == "expected" else _counted
         self.run = found(inputs, self.processors)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
+        self.cache = machine.cache if number(inputs, "touches") else None
+        if number(inputs, "touches") and machine.cache is None:
+            raise ModelError(f"{machine.name} has no cache; leave out touches")
 
     def setup(self) -> Activity:
         """Compute a share of the times-to-collision and queue them."""
@@ -88,7 +99,11 @@ class _Steps:
         searched = self.run.searched_first / self.processors
         adding = added * self._units("adding") + searched * self._units("searching")
         parts = {"add": adding, "rest": meetings * self._units("meeting")}
-        return self._with_overheads("setup", parts, queued=added, fetched=added, passed=searched)
+        executed = self._with_overheads("setup", parts, queued=added, fetched=added, passed=searched)
+        if self.cache is None:
+            return executed
+        lines = self.run.balls / self.processors * (BALL / self.cache.line)
+        return executed >> self._fetch("setup.cold", self._units("touches") * lines, "access")
 
     def step(self) -> Activity:
         """Take a collision, compare it with the others', and execute it or be idle."""
@@ -110,8 +125,13 @@ class _Steps:
         self, name: str, parts: Mapping[str, Expr], queued: Like, fetched: Like, passed: Expr
     ) -> Activity:
         """Compute each part; with other processors, also fetch what they wrote and take locks."""
-        steps = (delay(units * self.machine.step, name=f"{name}.{part}") for part, units in parts.items())
-        computing = then(*steps)
+        steps = {part: units * self.machine.step for part, units in parts.items()}
+        computing = then()
+        if self.cache is not None:
+            touched = self._units("touches") * (fetched * self._units("misses") + passed) * self.cache.hit
+            steps["add"] = maximum(steps["add"] - touched, zero(TIME))
+            computing = delay(touched, name=f"{name}.access", component="access", technology="memory")
+        computing = then(computing, *(delay(each, name=f"{name}.{part}") for part, each in steps.items()))
         if self.processors == 1:
             return computing
         others = (self.processors - 1) / self.processors
@@ -127,6 +147,9 @@ class _Steps:
         if kind == NONE:
             return then()
         latency = lock_kind(self.machine, kind).latency
+        if locks := number(self.inputs, "locks"):
+            together = self.run.steps / self.run.rounds if name == "collision" else Number(float(self.processors))
+            latency *= 1 + maximum(together - 1, 0) / (2 * locks)
         return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
 
     def _units(self, name: str) -> Expr:
@@ -217,6 +240,10 @@ PARALLEL = Program(
         Input("search_misses", COUNT, "fetches of each bin or collision passed, as misses", 0.0),
         Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
         Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
+        Input("locks", COUNT, "locks that additions and removals are spread over; 0: a lock for each", 0.0, whole=True),
+        Input(
+            "touches", COUNT, "accesses to the own cache for each item passed, as misses for others; 0: not booked", 0.0
+        ),
         Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
         Input(
             "parallelism",

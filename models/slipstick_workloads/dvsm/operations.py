@@ -47,6 +47,15 @@ class Endpoint:
         """Handle a signal."""
         return self.spend("signal", self.machine.signal, "signal")
 
+    def requested(self, inputs: InputValues, name: str, call: Expr | None = None) -> Activity:
+        """Receive a request by a signal, after the remote delay, and compute its reply."""
+        return then(
+            self.interrupted(),
+            self.spend("remote.delay", one(inputs, "remote_delay"), "software"),
+            self.handle(f"{name}.receive", one(inputs, "request"), call),
+            self.spend("remote.compute", one(inputs, "remote_compute"), "software"),
+        )
+
 
 _REQUEST = Input("request", BYTES, "size of a request", 12.0)
 
@@ -82,10 +91,7 @@ def page_fault(machine: Machine, inputs: InputValues) -> Model:
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 2, name="hardware", component=component),
-        there.interrupted(),
-        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
-        there.handle("remote.receive", request),
-        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
+        there.requested(inputs, "remote"),
         there.handle("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
         here.handle("receive", reply),
@@ -128,10 +134,7 @@ def _part(
     )
     remote = then(
         hardware(machine, 2, name="hardware", component=component),
-        there.interrupted(),
-        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
-        there.handle("remote.receive", request, one(inputs, "remote_call")),
-        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
+        there.requested(inputs, "remote", one(inputs, "remote_call")),
         there.handle(f"remote.send{mark}", reply),
     )
     send = here.handle("send", request, one(inputs, "send_call"))
@@ -151,10 +154,7 @@ def lock(machine: Machine, inputs: InputValues) -> Model:
         here.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 1, name="request.hardware", component=component),
-        there.interrupted(),
-        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
-        there.handle("request.receive", request),
-        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
+        there.requested(inputs, "request"),
     )
     cycle = then(
         repeat(parties - 1, hop),

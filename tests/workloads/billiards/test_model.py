@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from slipstick import PROGRAMS, Answer, Simulation
+from slipstick.errors import ModelError
 from slipstick.law.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
 from slipstick_workloads.billiards.counts import observe
 from tests.closed_form import solve
@@ -88,6 +89,27 @@ def test_what_one_collision_adds_on_many_processors() -> None:
     assert found["memory"] == pytest.approx((100 + counts.queued / 2) * 7 / 2 * 7.5 * US)
     locks = answer(processors=2).account["lock"]
     assert locks == pytest.approx((100 * (counts.added + counts.removed) + counts.queued / 2) * 15 * US)
+
+
+def test_accesses_to_the_own_cache_are_a_part_of_computing_and_each_ball_is_fetched_once() -> None:
+    plain, booked = answer(), answer(touches=1)
+    counts = observe(1000, 20_000, seed=1)
+    items = 7 * (counts.queued + 200) + counts.searched_first + 200 * counts.searched
+    cold = 1000 * 960 / 128 * 7.5
+    assert booked.account["access"] == pytest.approx((items + cold) * US)
+    assert booked["time"] == pytest.approx((plain["time"] or 0) + cold * US)
+    with pytest.raises(ModelError, match="bbn-tc2000 has no cache; leave out touches"):
+        PROGRAMS["billiards/parallel"].on(shared_machine("bbn-tc2000"), touches=1)
+
+
+def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
+    counts = observe(1000, 20_000, seed=1)
+    alone, one_lock = (answer(processors=2, locks=each).account["lock"] for each in (0, 1))
+    rounds = round(200 / counts.parallelism(2))
+    shares = ((2 - 1) / 2, (200 / rounds - 1) / 2)
+    calls = (counts.queued / 2, 100 * (counts.added + counts.removed))
+    waits = sum(share * each for share, each in zip(shares, calls, strict=True)) * 15 * US
+    assert one_lock - alone == pytest.approx(waits)
 
 
 def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
