@@ -12,8 +12,10 @@ import pytest
 from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.results.study import Results
 from slipstick.study.questions.agree import AgreeResult
 from slipstick.study.questions.rank import RankResult
+from slipstick.study.questions.seek import SeekResult
 from tests.questions import parameter, result_of
 from tests.specs import refused
 
@@ -255,3 +257,39 @@ def test_quantiles_of_an_exact_method_are_columns_of_a_sweep(tmp_path: Path) -> 
     )
     (sweep,) = run(str(path)).sweeps
     assert sweep["response_time_quantile[jobs,0.99]"] == pytest.approx(np.log(100) / (2 - np.array([0.5, 1.0, 1.5])))
+
+
+DOOR = """\
+queueing-network: 1
+classes: {guests: {arrivals: 1 /s}}
+stations: {door: {service: {guests: 1 s}, capacity: 2}}
+"""
+
+
+def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up at rate a, down at rate 1: 1/a until one is there, then (1 + 1/a)/a more until two are."""
+    (tmp_path / "door.yaml").write_text(DOOR)
+    asked = ["time_until[door,2]", "probability_at[door,0,0]", "queue_length_at[door,1e3]", "time_until[door,3]"]
+    found = results(
+        tmp_path,
+        "study: 1\nbase: {model: door.yaml}\nvary: {classes.guests.arrivals: [0.5 /s, 1 /s, 2 /s]}\n"
+        f"answer: {json.dumps([*asked, 'queue_length[door]'])}\n"
+        "seek: {rate: {of: classes.guests.arrivals, from: 0.5 /s, to: 2 /s, points: 3, where: 'time_until[door,2] <= 3 s'}}",
+    )
+    assert isinstance(found, Results)
+    (sweep,), base = found.sweeps, found.cases["base"]
+    rates = np.array([0.5, 1.0, 2.0])
+    assert sweep["time_until[door,2]"] == pytest.approx(1 / rates + (1 + 1 / rates) / rates)
+    assert sweep["probability_at[door,0,0]"].tolist() == [1.0, 1.0, 1.0]
+    assert sweep["queue_length_at[door,1e3]"] == pytest.approx(sweep["queue_length[door]"])
+    assert np.isnan(sweep["time_until[door,3]"]).all()
+    assert base["time_until[door,2]"] == pytest.approx(3.0)
+    assert base.unit("time_until[door,2]") == "s"
+    assert "time_until[door,3] has no value: never are 3 customers at door; at most 2 are" in base.notes
+    (search,) = result_of(found, SeekResult).searches
+    assert [each.value for each in search.crossings] == [pytest.approx(1.0)]
+    assert main(["solve", str(tmp_path / "door.yaml"), "--value", "queue_length_at[guests,door,0.5]"]) == 0
+    assert "\nqueue_length_at[guests,door,0.5]" in capsys.readouterr().out
+    assert main(["solve", str(tmp_path / "door.yaml"), "--value", "time_until[dor,2]"]) == 2
+    assert "no value of an answer 'time_until[dor,2]'; did you mean 'time_until[door,1]'?" in capsys.readouterr().err
+    assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2

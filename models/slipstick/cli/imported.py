@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE
+from slipstick.cli.console import DONE, json_option, print_json
 from slipstick.errors import Problem, SpecError
 
 
@@ -25,6 +25,7 @@ from slipstick.errors import Problem, SpecError
 @click.option("--extends", metavar="MACHINE", help="Machine that has what a benchmark of its memory does not tell.")
 @click.option("--processors", type=click.IntRange(1), help="Processors or threads, where the file does not say.")
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
+@json_option
 def import_(
     files: Sequence[Path],
     out: Path,
@@ -33,6 +34,7 @@ def import_(
     extends: str | None,
     processors: int | None,
     unit: str | None,
+    as_json: bool,
 ) -> int:
     """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a queueing network.
 
@@ -47,7 +49,7 @@ def import_(
     """
     from slipstick.measure.imports.formats import import_spec
     from slipstick.measure.measurements import Hints
-    from slipstick.report.formatting import ascii_only, plain_table, wrapped
+    from slipstick.report.formatting import TextTable, terminal_blocks
     from slipstick.study.check import check_file
 
     if out.suffix not in (".yaml", ".yml") or out.exists():
@@ -61,7 +63,10 @@ def import_(
         os.replace(work, out)
     finally:
         work.unlink(missing_ok=True)
-    parts = [plain_table(spec.head, spec.rows, range(4))] if spec.rows else []
-    parts += ["\n".join(wrapped(each) for each in spec.words), f"The {spec.kind} is in {out}."]
-    click.echo(ascii_only("\n\n".join(part for part in parts if part)))
+    if as_json:
+        told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
+        print_json({**told, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]})
+    else:
+        table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
+        click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)
     return DONE

@@ -208,6 +208,14 @@ def run(
     help=f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])}; several are put side by "
     "side. [the best that applies]",
 )
+@click.option(
+    "--value",
+    "values",
+    metavar="NAME",
+    multiple=True,
+    help="Further value of a queueing network: time_until[STATION,N], queue_length_at[STATION,SECONDS] or "
+    "probability_at[STATION,N,SECONDS], from its start on.",
+)
 @click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
 @click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
 @click.option(
@@ -220,6 +228,7 @@ def solve(
     model: str,
     changes: Sequence[str],
     methods: str | None,
+    values: Sequence[str],
     seed: int | None,
     precision: str | None,
     timeline: Path | None,
@@ -233,6 +242,7 @@ def solve(
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
       slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
       slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
+      slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.schema.library import Library
@@ -247,7 +257,7 @@ def solve(
     }
     settings = {**_references(model, specs), **nodes_of(changes), **options}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
-    answers, built = solve_settings(settings, Library(), names)
+    answers, built = solve_settings(settings, Library(), names, values)
     if timeline is not None:
         from slipstick.report.write import write_timeline
 

@@ -41,10 +41,14 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99)
 
 _SECONDS = (
     *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
-    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile"),
+    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "time_until"),
 )
 _UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
+_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
+_AT = re.compile(
+    r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),(?P<time>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)\]"
+)
 
 
 def unit_of(name: str) -> str:
@@ -57,13 +61,33 @@ def unit_of(name: str) -> str:
     return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
 
 
+def until(name: str) -> tuple[str, int] | None:
+    """Give the station, and how many are to be there, of a time from the start of a network until so many first are.
+
+    >>> until("time_until[door,2]"), until("time")
+    (('door', 2), None)
+    """
+    found = _UNTIL.fullmatch(name)
+    return (found["station"], int(found["present"])) if found else None
+
+
+def moment(name: str) -> tuple[str, float] | None:
+    """Give what a value is in the long run, and how long after the start of a network it is looked at [s].
+
+    >>> moment("queue_length_at[door,0.5]"), moment("probability_at[door,2,1e3]"), moment("time")
+    (('queue_length[door]', 0.5), ('probability[door,2]', 1000.0), None)
+    """
+    found = _AT.fullmatch(name)
+    return (f"{found['kind']}[{found['inside']}]", float(found["time"])) if found else None
+
+
 class AnswerNames(Mapping[str, str]):
     """The names of values that answers for a model can have, each with its base unit.
 
     Parameters
     ----------
     units : by name
-    counted : stations that ``probability[station,n]`` is known of, for any number n of customers
+    counted : stations that ``probability[station,n]`` is known of, for any number n of customers, and transient values
     intervals : every value may have ends, such as ``low[time]``
 
     >>> names = AnswerNames({"time": "s"}, ["cpu"], intervals=True)
@@ -81,7 +105,9 @@ class AnswerNames(Mapping[str, str]):
         return self._single(name)
 
     def _single(self, name: str) -> str:
-        found = _PROBABILITY.fullmatch(name)
+        if self._counted and (at := moment(name)):
+            return self._single(at[0])
+        found = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
         return unit_of(name) if found and found["station"] in self._counted else self._units[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -43,7 +43,9 @@ _FEWEST_FOLDED = 4
 _LISTED = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
 _INDENT = "  "
-_PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
+_PLACED = re.compile(
+    r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
+)  # a class at a station
 
 _HEADS = {
     "queue_length": "present",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Value
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
+from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames, moment, unit_of, until
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
@@ -136,9 +137,8 @@ class Evaluator:
         known = np.isfinite(found[self.form.quantity])
         if isinstance(self.built.model, Model) and "time" in found:
             found |= overhead(found, self.built.model.useful)
-        found |= in_whole_answers(
-            points, [name for name in wanted or () if name not in found and name in self.names], count
-        )
+        further = [name for name in wanted or () if name not in found and name in self.names]
+        found |= in_whole_answers(points, further, count) | transient_columns(self.built.model, further, values, count)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
@@ -155,15 +155,20 @@ class Evaluator:
         """Say why a point has no answer; values that no time is computed from are passed over."""
         return why(self.form, {path: each for path, each in values.items() if path in self.form.parameters}, index)
 
-    def answer(self, shares: int = 0) -> Answer:
-        """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares."""
+    def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
+        """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares.
+
+        Values that are not of the long run, such as ``time_until[door,2]``, are there if they are wanted.
+        """
 
         from slipstick.method.methods import answered
 
         built = self.built
         trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
         (found,) = answered(built.model, built.parameters, built.options.method, trial, self.smooth)
-        return replace(found, notes=(*found.notes, *built.notes))
+        return with_transient(
+            replace(found, notes=(*found.notes, *built.notes)), built.model, filter(self.names.__contains__, wanted)
+        )
 
 
 def why(form: CompiledModel, values: Mapping[str, Array], index: int) -> str:
@@ -179,6 +184,34 @@ def in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[
         return {}
     whole = [points.answer(row, shares=False) for row in range(len(points))]
     return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
+
+
+def transient_at(model: object, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
+    """Give the transient values among some of a network, each a number or why there is none; other models have none."""
+    names = [name for name in names if until(name) or moment(name)]
+    if not names or not isinstance(model, QueueingNetwork):
+        return {}
+    from slipstick.method.networks.transient import transient_values
+
+    return transient_values(model, names, values)
+
+
+def transient_columns(model: object, names: Sequence[str], values: Mapping[str, Array], count: int) -> dict[str, Array]:
+    """Give the transient values among some [points]; not a number where there is none."""
+    rows = [{path: float(each[row % len(each)]) for path, each in values.items()} for row in range(count)]
+    found = [transient_at(model, names, each) for each in rows]
+    return {
+        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
+    }
+
+
+def with_transient(answer: Answer, model: object, names: Iterable[str]) -> Answer:
+    """Give an answer the transient values among some, and a note on each that there is not."""
+    found = {} if answer.failed else transient_at(model, names, {})
+    known = {name: Value(each, unit_of(name)) for name, each in found.items() if not isinstance(each, str)}
+    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
+    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
+    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))
 
 
 def unless_interrupted(answer: Answer) -> Answer:

@@ -306,12 +306,12 @@ def run(
     base = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
-    for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(study, name, settings, base)
-        progress(1)
     questions = study.questions.values()
-    named = [name for question in questions for name in question.named_values]
-    answers = with_derived(answers, BASE, [*spec.answer, *named])
+    wanted = list(dict.fromkeys([*spec.answer, *(name for question in questions for name in question.named_values)]))
+    for name, settings in cases.items():
+        answers[name], resolved[name] = _answered(study, name, settings, base, wanted)
+        progress(1)
+    answers = with_derived(answers, BASE, wanted)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()
@@ -347,12 +347,14 @@ def run(
     return results
 
 
-def _answered(study: PreparedStudy, name: str, settings: Settings, base: Settings) -> tuple[Answer, object]:
+def _answered(
+    study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted: Sequence[str]
+) -> tuple[Answer, object]:
     """Answer for a case, and lay out what it was solved with."""
     ranked = any(name in each.shares_of() for each in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    found = unless_interrupted(built.answer(ALL_SHARES if ranked else 0))
+    found = unless_interrupted(built.answer(ALL_SHARES if ranked else 0, wanted))
     answer = replace(found, given=given_values(changed, built.inputs, built.built))
     return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer
+from slipstick.errors import UnknownNameError
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def solve_settings(
-    settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
+    settings: Settings, library: Library, methods: Sequence[str | None] = (None,), values: Sequence[str] = ()
 ) -> tuple[tuple[Answer, ...], BuiltModel]:
     """Answer for one set of settings by one or several methods.
 
@@ -29,11 +31,12 @@ def solve_settings(
     settings : values by path
     library : what was read so far
     methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
+    values : further ones, such as ``time_until[door,2]``, that answers have where they are asked for
 
     Raises
     ------
     SpecError : something is wrong with the settings
-    UnknownNameError : there is no such method
+    UnknownNameError : there is no such method, or no such value
     """
     from slipstick.method.methods import answered
 
@@ -47,7 +50,16 @@ def solve_settings(
     )
     own = built.model.notes if isinstance(built.model, Model) else ()
     notes = (*built.notes, *own, *_without_effect(settings, inputs, built))
-    return tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers), built
+    found = tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers)
+    if not values:
+        return found, built
+    from slipstick.study.evaluator import with_transient
+
+    names = built.shape.names(None)
+    if odd := next((name for name in values if name not in names), None):
+        stations = built.model.stations if isinstance(built.model, QueueingNetwork) else ()
+        raise UnknownNameError("value of an answer", odd, [*(f"time_until[{each},1]" for each in stations), *names])
+    return tuple(with_transient(answer, built.model, values) for answer in found), built
 
 
 _SHAPES = (

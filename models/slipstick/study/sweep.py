@@ -19,7 +19,15 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.evaluator import Evaluator, evaluator, in_whole_answers, overhead, why, with_values
+from slipstick.study.evaluator import (
+    Evaluator,
+    evaluator,
+    in_whole_answers,
+    overhead,
+    transient_columns,
+    why,
+    with_values,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -392,7 +400,9 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     if OVERHEAD in answer and isinstance(built.model, Model):
         columns |= overhead(columns, built.model.useful)
     known = built.shape.names(built.options.method)
-    columns |= in_whole_answers(points, [key for key in answer if key not in columns and key in known], len(rows))
+    further = [key for key in answer if key not in columns and key in known]
+    columns |= in_whole_answers(points, further, len(rows))
+    columns |= transient_columns(built.model, further, block.values, len(rows))
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     answers: list[Answer] = []
     for number, row in enumerate(rows if whole else ()):

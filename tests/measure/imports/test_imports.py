@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -198,3 +199,15 @@ def test_a_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "there is such a file already; name another" in capsys.readouterr().err
     assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.txt")]) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["x.yaml"]
+
+
+def test_what_was_imported_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "net.yaml"
+    asked = ["import", str(sample("osu_latency.txt")), "-o", str(out), "--placement", "switch", "--json"]
+    assert main(asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["spec"] == yaml.safe_load(out.read_text())
+    assert (found["kind"], found["file"], found["problems"]) == ("network", str(out), [])
+    assert found["fit"][0].keys() == {"size", "measured", "fitted", "error"}
+    assert main(asked) == 2  # there is such a file already
+    assert list(json.loads(capsys.readouterr().out)) == ["problems"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
@@ -113,6 +114,38 @@ def time_until(
     if not len(ends):
         raise NoAnswerError(f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are")
     return float(mean_time_until(chain, ends.tolist()).real)
+
+
+def transient_values(
+    model: QueueingNetwork, names: Iterable[str], values: Mapping[str, float] | None = None
+) -> dict[str, float | str]:
+    """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and ``probability_at[station,n,seconds]`` by name.
+
+    Parameters
+    ----------
+    model, values : as for `transient`
+    names : of the values; others are passed over
+
+    Returns
+    -------
+    each value, or why there is none
+
+    >>> from slipstick.model.network import open_class, network, station
+    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
+    >>> transient_values(door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"])
+    {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
+    """
+    found: dict[str, float | str] = {}
+    for name in names:
+        try:
+            if asked := until(name):
+                found[name] = time_until(model, *asked, values)
+            elif at := moment(name):
+                # More customers than a station can have are there with probability 0.
+                found[name] = float(transient(model, [at[1]], values).get(at[0], np.zeros(1))[0])
+        except NoAnswerError as error:
+            found[name] = str(error)
+    return found
 
 
 def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[NetworkLayout, NetworkPoints]:
