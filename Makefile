@@ -15,6 +15,7 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n auto
+	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
 report: $(VENV)/.demo ## rebuild every committed report
 	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) || exit 1; done

@@ -1,0 +1,146 @@
+"""Pages in a browser: sliders are moved, numbers compared with Python's, and parts of screenshots with both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.report.formatting import quantity
+from slipstick.report.live import LiveModel, live_page, report_page
+from slipstick.schema.text import read_value
+from slipstick.study.live import live_model
+from tests.browser import CHROMIUM, Browser, Pixels
+from tests.house.code import ROOT
+
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium can be started here, so no page is opened in a browser"
+)
+
+FILL, GROUND, DARK = (0x44, 0x77, 0xAA), (0xFF, 0xFF, 0xFF), (0x0D, 0x11, 0x17)
+MOVE = """
+(() => {{
+  const slider = document.getElementById("slider-{index}");
+  slider.value = {place};
+  slider.dispatchEvent(new Event("input", {{bubbles: true}}));
+}})()
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as made:
+        yield made
+
+
+def text(browser: Browser, name: str) -> str:
+    return str(browser.value(f'document.getElementById("{name}").textContent'))
+
+
+def is_of(pixels: Pixels, colour: tuple[int, int, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = (pixels == colour).all(axis=-1)
+    return found
+
+
+def nothing_went_wrong(browser: Browser) -> None:
+    """Hold a page to no error, no line in the log, and no request but for itself."""
+    names = [name for name, _ in browser.events]
+    assert "Runtime.exceptionThrown" not in names
+    assert "Log.entryAdded" not in names
+    asked = [each["request"]["url"] for name, each in browser.events if name == "Network.requestWillBeSent"]
+    assert [each for each in asked if not each.startswith(("file:", "data:"))] == []
+
+
+def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int) -> LiveModel:
+    """Move a slider, and answer the model in Python for the value that the page says."""
+    browser.value(MOVE.format(index=index, place=place))
+    now, slider = text(browser, f"now-{index}"), found.sliders[index]
+    assert now != quantity(slider.value, slider.unit)
+    if slider.whole:  # of which the page shows four digits
+        part = place / int(browser.value(f'document.getElementById("slider-{index}").max'))
+        now = str(round(slider.low * (slider.high / slider.low) ** part))
+    return live_model({"model": read_value(model, "model"), slider.name: read_value(now, slider.name)})
+
+
+def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> None:
+    found = live_model({"model": read_value("my-program", "model")})
+    page = tmp_path / "page.html"
+    page.write_text(live_page(found))
+    browser.open(page)
+    assert text(browser, "value") == quantity(found.answer.find("time"), "s")
+    for index, place in ((0, 900), (0, 100), (1, 700)):
+        browser.value('document.getElementById("reset").click()')
+        answer = moved(browser, "my-program", found, index, place).answer
+        assert text(browser, "value") == quantity(answer.find("time"), "s")
+        whole = sum(answer.account.values())
+        for row, (name, part) in enumerate(answer.account.items()):
+            assert text(browser, f"part-{row}").startswith(quantity(part, "s")), name
+            drawn = browser.value(f'parseFloat(document.getElementById("bar-{row}").style.width)')
+            assert drawn == pytest.approx(100 * part / whole, rel=1e-5)  # a style has six digits
+    nothing_went_wrong(browser)
+
+
+def test_what_a_page_shows_is_what_its_numbers_say(browser: Browser, tmp_path: Path) -> None:
+    found = live_model({"model": read_value("my-program", "model")})
+    page = tmp_path / "page.html"
+    page.write_text(live_page(found))
+    browser.open(page)
+    before = browser.screenshot()
+    browser.value(MOVE.format(index=0, place=50))
+    after = browser.screenshot()
+    for row in range(len(found.answer.account)):
+        box = browser.value(f'document.getElementById("bar-{row}").getBoundingClientRect().toJSON()')
+        top = browser.value("scrollY")
+        line = after[round(box["y"] + top + box["height"] / 2)]
+        inside = is_of(line, FILL)[round(box["x"]) : round(box["x"] + box["width"]) + 40]
+        assert inside.sum() == pytest.approx(box["width"], abs=1.5)
+    assert (before != after).any()
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    assert is_of(browser.screenshot()[:5, :5], DARK).all()
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    assert browser.value('getComputedStyle(document.querySelector("form")).display') == "none"
+    assert is_of(browser.screenshot()[:5, :5], GROUND).all()
+    nothing_went_wrong(browser)
+
+
+def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path: Path) -> None:
+    found = live_model({"model": read_value("lock-and-bus", "model")})  # a grid
+    page = tmp_path / "page.html"
+    page.write_text(live_page(found))
+    browser.open(page)
+    given = text(browser, "value")
+    browser.value('document.getElementById("slider-0").focus()')
+    for kind in ("keyDown", "keyUp"):
+        for _ in range(20):
+            browser.call(
+                "Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39
+            )
+    assert text(browser, "value") != given
+    tree = browser.call("Accessibility.getFullAXTree")["nodes"]
+    named = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "slider"]
+    assert len(named) == len(found.sliders)
+    assert all(name.startswith(each.name) for name, each in zip(named, found.sliders, strict=True))
+    nothing_went_wrong(browser)
+
+
+def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_path: Path) -> None:
+    folder = ROOT / "reports" / "my-program"
+    found = live_model({"model": read_value("my-program", "model")})
+    page = tmp_path / "report.html"
+    page.write_text(report_page("From a table", (folder / "report.md").read_text(), folder, found))
+    browser.open(page)
+    widths = browser.value("[...document.images].map((each) => each.naturalWidth)")
+    assert len(widths) == len(list(folder.glob("*.png")))
+    assert all(width > 0 for width in widths)
+    assert browser.value('document.querySelectorAll("h1").length') == 1
+    answer = moved(browser, "my-program", found, 0, 800).answer
+    assert text(browser, "value") == quantity(answer.find("time"), "s")
+    first = browser.value("document.images[0].getBoundingClientRect().toJSON()")
+    shot = browser.screenshot()
+    part = shot[round(first["y"]) : round(first["bottom"]), round(first["x"]) : round(first["right"])]
+    assert not is_of(part, GROUND).all()
+    assert re.match(r"\d", text(browser, "value"))
+    nothing_went_wrong(browser)
