@@ -252,3 +252,12 @@ def test_each_approximation_at_a_station_is_named() -> None:
             "rates: speed at the mean number that an arrival meets",
         )
     assert linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).notes == ()
+
+
+@pytest.mark.parametrize("rates", [[1.0, 1.5, 1.75, 1.8], [0.5, 2.0, 1.0], [2.0]])
+@pytest.mark.parametrize("population", [2, 3, 5, 9])
+def test_a_speed_is_that_at_the_mean_number_met(rates: list[float], population: int) -> None:
+    answer = schweitzer(network_arrays([1.0], population=population, think=1.5, rates=[rates]))
+    present = 1 + answer.queue[0, 0, 0] * (population - 1) / population
+    speed = np.interp(present, np.arange(1, len(rates) + 1), rates)
+    assert answer.residence[0, 0, 0] == pytest.approx(present / speed, rel=1e-8)

@@ -288,7 +288,7 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
         exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
     assert str(refused.value) == (
         "the lattice of populations (100, 100, 100, 100) has 104,060,401 states; exact methods take at most "
-        "20,000,000; ask for linearizer or schweitzer, which do not grow with it"
+        "10,000,000; ask for linearizer or schweitzer, which do not grow with it"
     )
     with pytest.raises(NoAnswerError) as refused:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable
 
 import pytest
+from scipy.special import stdtrit
 
 from slipstick.sim.compiled.kernel import AVAILABLE
-from slipstick.sim.estimate import Estimate, Layout, Result
+from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
@@ -158,3 +159,10 @@ def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> N
     assert plain.mean_time() == fast.mean_time()
     assert (plain.cycles, plain.dropped, plain.stopped) == (fast.cycles, fast.dropped, fast.stopped)
     assert plain.time_quantile(0.95) == fast.time_quantile(0.95)
+
+
+@pytest.mark.parametrize(("level", "next_term"), [(0.5, 0.033), (0.8, 0.075), (0.95, 0.81), (0.99, 9.3)])
+@pytest.mark.parametrize("freedom", [9, 20, 31, 60])
+def test_the_reach_of_an_interval_is_that_of_student(level: float, next_term: float, freedom: int) -> None:
+    # The first term of the expansion that is left out is of the fifth order.
+    assert t_quantile(level, freedom) == pytest.approx(stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5)

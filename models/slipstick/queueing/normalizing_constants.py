@@ -43,6 +43,7 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
     closed : the network; populations may differ between points
     marginals : whether to give the probabilities of single servers too; the others' are known in any case
     """
+    check_size(closed.population.max(axis=0))
     points, _, stations = closed.demand.shape
     length = int(closed.population.max(initial=0)) + 1
     block = MOST_NUMBERS // (length * max(1, stations))
@@ -255,8 +256,8 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     return served + geometric(rest, pace)
 
 
-MOST_STATES = 20_000_000
-"""Populations in a lattice; a larger one is refused."""
+MOST_STATES = 10_000_000
+"""Populations in a lattice; a larger one is refused. Ten million customers of one class take 1 GB and some seconds."""
 
 
 def check_size(population: Array) -> None:

@@ -84,7 +84,9 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
 def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation, Make, str], Result]) -> Result:
     """Choose the kernel: both give the same events, so a run that turns out long is started again, compiled."""
     kernel = settings.kernel
-    if kernel == "compiled" or (kernel == "auto" and AVAILABLE and LOOP in sys.modules):
+    # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
+    long = LOOP in sys.modules or 10 * plan.population > PLAIN_EVENTS
+    if kernel == "compiled" or (kernel == "auto" and AVAILABLE and long):
         return run(plan, settings, CompiledKernel, "compiled")
     short = replace(settings, events=min(settings.events, PLAIN_EVENTS))
     alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
@@ -128,7 +130,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
     waits = kernel.waits()
     if not going:
         raise deadlock(plan, kernel.now, waits)
-    if kernel.events > min(settings.events, _PATIENCE):
+    if kernel.events > min(settings.events, _PATIENCE + 10 * plan.population):
         circle = lock_cycle(waits)
         if circle:
             raise deadlock(plan, kernel.now, circle)
@@ -148,7 +150,7 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
         # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
     batches = grouped(sums[dropped:]) if trusted else sums
-    kept = (len(sums) - dropped) // BATCHES * BATCHES if trusted else len(sums) - dropped
+    kept = (len(sums) - dropped) // BATCHES * BATCHES if trusted else len(sums)
     result = Result(
         plan=plan,
         settings=settings,

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.markov import chain as chain_module
 from slipstick.queueing.markov.chain import (
     METHODS,
     MOST_STEPS,
     MarkovChain,
     _check,
+    _poisson,
     gth,
     mean_time_until,
     stationary,
@@ -135,6 +138,23 @@ def test_times_may_come_in_any_order_and_twice() -> None:
 def test_after_long_the_start_is_forgotten() -> None:
     chain = birth_death(0.7, 1.9, 5)
     assert transient(chain, [300.0])[0] == pytest.approx(stationary(chain), abs=1e-10)
+
+
+def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def noted(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
+        asked.append(error)
+        first, weights = _poisson(mean, error)
+        ticks = np.arange(first, first + len(weights))
+        exact = np.exp(ticks * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in ticks]))
+        assert 1 - exact.sum() <= error
+        return first, weights
+
+    monkeypatch.setattr(chain_module, "_poisson", noted)
+    transient(birth_death(1.0, 2.0, 5), [1.0, 4.0, 9.0], 1e-3)
+    # Each step errs by twice the probability that it leaves out.
+    assert 2 * sum(asked) == pytest.approx(1e-3)
 
 
 def test_a_transient_answer_has_its_derivative() -> None:

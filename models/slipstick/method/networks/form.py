@@ -25,7 +25,7 @@ from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, Net
 from slipstick.queueing.sojourn_times import closed_path, open_path, quantile
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 
-MOST_NUMBERS = 8_000_000
+MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 

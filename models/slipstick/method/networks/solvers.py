@@ -22,8 +22,8 @@ MOST_LISTED = 100
 MOST_NUMBERS = 1_000_000
 """Probabilities up to which a sweep has them as well."""
 
-MOST_STATES = 1_000_000
-"""Vectors of populations up to which exact answers are the default."""
+MOST_STATES = 1_000_001
+"""Vectors of populations up to which exact answers are the default: a million customers of one class."""
 
 MOST_CHAINED = 20_000
 """States of a Markov chain up to which it is the default where product form fails."""
