@@ -11,7 +11,7 @@ import pytest
 
 from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli.main import main
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, UnknownNameError
 from slipstick.results.study import Results
 from slipstick.study.questions.agree import AgreeResult
 from slipstick.study.questions.rank import RankResult
@@ -293,3 +293,19 @@ def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys
     assert main(["solve", str(tmp_path / "door.yaml"), "--value", "time_until[dor,2]"]) == 2
     assert "no value of an answer 'time_until[dor,2]'; did you mean 'time_until[door,1]'?" in capsys.readouterr().err
     assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2
+
+
+@pytest.mark.parametrize("count", [3, 501])  # of so many values no model is built for each
+def test_the_time_since_the_start_is_an_axis(count: int, tmp_path: Path) -> None:
+    """A place for one, up at rate 1, down at rate 1: P(taken) = (1 - exp(-2 t)) / 2."""
+    (tmp_path / "door.yaml").write_text(DOOR.replace("capacity: 2", "capacity: 1") + "parameters: {when: 1 s}\n")
+    asked = "probability_at[door,1,parameters.when]"
+    study = f"study: 1\nbase: {{model: door.yaml}}\nanswer: ['{asked}']\n"
+    found = results(tmp_path, f"{study}vary: {{parameters.when: {{from: 0 s, to: 2 s, count: {count}}}}}\n")
+    assert isinstance(found, Results)
+    (sweep,) = found.sweeps
+    assert sweep[asked] == pytest.approx((1 - np.exp(-2 * sweep["parameters.when"])) / 2, abs=1e-9)
+    assert found.cases["base"][asked] == pytest.approx((1 - np.exp(-2.0)) / 2)
+    assert not sweep.idle
+    with pytest.raises(UnknownNameError, match=r"no quantity 'parameters\.wen'; did you mean 'parameters\.when'"):
+        results(tmp_path, study.replace("when]", "wen]"))

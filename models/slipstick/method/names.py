@@ -47,7 +47,8 @@ _UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SE
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
 _AT = re.compile(
-    r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),(?P<time>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)\]"
+    r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
+    r"(?P<time>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?|parameters\.[A-Za-z0-9_-]+)\]"
 )
 
 
@@ -71,14 +72,14 @@ def until(name: str) -> tuple[str, int] | None:
     return (found["station"], int(found["present"])) if found else None
 
 
-def moment(name: str) -> tuple[str, float] | None:
-    """Give what a value is in the long run, and how long after the start of a network it is looked at [s].
+def moment(name: str) -> tuple[str, str] | None:
+    """Give what a value is in the long run, and how long after the start of a network it is looked at: seconds, or a path.
 
-    >>> moment("queue_length_at[door,0.5]"), moment("probability_at[door,2,1e3]"), moment("time")
-    (('queue_length[door]', 0.5), ('probability[door,2]', 1000.0), None)
+    >>> moment("queue_length_at[door,0.5]"), moment("probability_at[door,2,parameters.when]"), moment("time")
+    (('queue_length[door]', '0.5'), ('probability[door,2]', 'parameters.when'), None)
     """
     found = _AT.fullmatch(name)
-    return (f"{found['kind']}[{found['inside']}]", float(found["time"])) if found else None
+    return (f"{found['kind']}[{found['inside']}]", found["time"]) if found else None
 
 
 class AnswerNames(Mapping[str, str]):

@@ -138,7 +138,7 @@ class Evaluator:
         if isinstance(self.built.model, Model) and "time" in found:
             found |= overhead(found, self.built.model.useful)
         further = [name for name in wanted or () if name not in found and name in self.names]
-        found |= in_whole_answers(points, further, count) | transient_columns(self.built.model, further, values, count)
+        found |= in_whole_answers(points, further, count) | transient_columns(self.built, further, values, count)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
@@ -167,7 +167,7 @@ class Evaluator:
         trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
         (found,) = answered(built.model, built.parameters, built.options.method, trial, self.smooth)
         return with_transient(
-            replace(found, notes=(*found.notes, *built.notes)), built.model, filter(self.names.__contains__, wanted)
+            replace(found, notes=(*found.notes, *built.notes)), built, filter(self.names.__contains__, wanted)
         )
 
 
@@ -186,28 +186,31 @@ def in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[
     return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
 
 
-def transient_at(model: object, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
+def transient_at(built: BuiltModel, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
     """Give the transient values among some of a network, each a number or why there is none; other models have none."""
     names = [name for name in names if until(name) or moment(name)]
-    if not names or not isinstance(model, QueueingNetwork):
+    if not names or not isinstance(built.model, QueueingNetwork):
         return {}
     from slipstick.method.networks.transient import transient_values
 
-    return transient_values(model, names, values)
+    known = {path: each.given.value for path, each in built.entries.items()}
+    return transient_values(built.model, names, {**known, **values})
 
 
-def transient_columns(model: object, names: Sequence[str], values: Mapping[str, Array], count: int) -> dict[str, Array]:
+def transient_columns(
+    built: BuiltModel, names: Sequence[str], values: Mapping[str, Array], count: int
+) -> dict[str, Array]:
     """Give the transient values among some [points]; not a number where there is none."""
     rows = [{path: float(each[row % len(each)]) for path, each in values.items()} for row in range(count)]
-    found = [transient_at(model, names, each) for each in rows]
+    found = [transient_at(built, names, each) for each in rows]
     return {
         name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
     }
 
 
-def with_transient(answer: Answer, model: object, names: Iterable[str]) -> Answer:
+def with_transient(answer: Answer, built: BuiltModel, names: Iterable[str]) -> Answer:
     """Give an answer the transient values among some, and a note on each that there is not."""
-    found = {} if answer.failed else transient_at(model, names, {})
+    found = {} if answer.failed else transient_at(built, names, {})
     known = {name: Value(each, unit_of(name)) for name, each in found.items() if not isinstance(each, str)}
     notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
     notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]

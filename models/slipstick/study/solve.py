@@ -59,7 +59,7 @@ def solve_settings(
     if odd := next((name for name in values if name not in names), None):
         stations = built.model.stations if isinstance(built.model, QueueingNetwork) else ()
         raise UnknownNameError("value of an answer", odd, [*(f"time_until[{each},1]" for each in stations), *names])
-    return tuple(with_transient(answer, built.model, values) for answer in found), built
+    return tuple(with_transient(answer, built, values) for answer in found), built
 
 
 _SHAPES = (

@@ -402,7 +402,8 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     known = built.shape.names(built.options.method)
     further = [key for key in answer if key not in columns and key in known]
     columns |= in_whole_answers(points, further, len(rows))
-    columns |= transient_columns(built.model, further, block.values, len(rows))
+    numbers = {axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named}
+    columns |= transient_columns(built, further, numbers, len(rows))
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     answers: list[Answer] = []
     for number, row in enumerate(rows if whole else ()):

@@ -117,32 +117,43 @@ def time_until(
 
 
 def transient_values(
-    model: QueueingNetwork, names: Iterable[str], values: Mapping[str, float] | None = None
+    model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]
 ) -> dict[str, float | str]:
     """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and ``probability_at[station,n,seconds]`` by name.
 
     Parameters
     ----------
-    model, values : as for `transient`
+    model : the network
     names : of the values; others are passed over
+    given : quantities by path: parameters that differ from the model's own, and what a path stands for in the place of seconds
 
     Returns
     -------
     each value, or why there is none
 
+    Raises
+    ------
+    UnknownNameError : there is no such path
+
     >>> from slipstick.model.network import open_class, network, station
     >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
-    >>> transient_values(door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"])
+    >>> transient_values(door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"], {})
     {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
     """
     found: dict[str, float | str] = {}
+    read = NetworkLayout(model).tape.parameters
+    values = {path: each for path, each in given.items() if path in read}
     for name in names:
         try:
             if asked := until(name):
                 found[name] = time_until(model, *asked, values)
             elif at := moment(name):
+                steady, when = at
+                if when.startswith("parameters.") and when not in given:
+                    raise UnknownNameError("quantity", when, list(given))
+                columns = transient(model, [given[when] if when in given else float(when)], values)
                 # More customers than a station can have are there with probability 0.
-                found[name] = float(transient(model, [at[1]], values).get(at[0], np.zeros(1))[0])
+                found[name] = float(columns.get(steady, np.zeros(1))[0])
         except NoAnswerError as error:
             found[name] = str(error)
     return found
