@@ -39,12 +39,12 @@ class ModelPart:
     @property
     def children(self) -> tuple[Activity, ...]:
         """The activities directly inside it, in the order written."""
-        return tuple(self._inside(Activity))
+        return tuple(self._gather(Activity, [])) if self.made_of else ()
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
         """The numbers of its own, without those of its children."""
-        return tuple(self._inside(Expr))
+        return tuple(self._gather(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
         """Return the same with other children, as many and in the same order as `children`."""
@@ -53,19 +53,20 @@ class ModelPart:
         new = iter(children)
         return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
 
-    def _inside(self, kind: type[T]) -> Iterator[T]:
+    def _gather(self, kind: type[T], found: list[T]) -> list[T]:
         for name in self.made_of:
-            yield from _parts_of(getattr(self, name), kind)
+            _add_parts(getattr(self, name), kind, found)
+        return found
 
 
-def _parts_of(value: object, kind: type[T]) -> Iterator[T]:
+def _add_parts(value: object, kind: type[T], found: list[T]) -> None:
     if isinstance(value, kind):
-        yield value
+        found.append(value)
     elif isinstance(value, tuple):
         for each in value:
-            yield from _parts_of(each, kind)
+            _add_parts(each, kind, found)
     elif isinstance(value, ModelPart) and not isinstance(value, Activity):
-        yield from value._inside(kind)
+        value._gather(kind, found)
 
 
 def _with(value: Any, children: Iterator[Activity]) -> Any:
@@ -145,7 +146,7 @@ class Step(Activity):
     technology: str = "application"
     scv: float = 0.0
 
-    made_of, use, named = ("time",), "service", "resource"
+    use, named = "service", "resource"
 
     def __post_init__(self) -> None:
         for label in (self.name, self.component, self.resource or "none"):
@@ -157,6 +158,10 @@ class Step(Activity):
             )
         if not (self.scv >= 0 and math.isfinite(self.scv)):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.time,)
 
     def __repr__(self) -> str:
         _, _, *labels = _arguments(self)
@@ -173,6 +178,10 @@ class Then(Activity):
     parts: tuple[Activity, ...]
 
     made_of = ("parts",)
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return self.parts
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.parts)) or "then()"

@@ -667,13 +667,14 @@ class Model:
             if isinstance(each, HeldResource) and each.word is not None:
                 self._check_use(f"the word of lock {lock}", each.word, "service")
         by_name: dict[tuple[str, str], Activity] = {}
-        for node in each_once(self.bodies):
+        nodes = list(each_once(self.bodies))
+        for node in nodes:
             self._check_uses(node)
             if isinstance(node, Step | Pipeline):
                 kind = f"{type(node).__name__.lower()}s"
                 if by_name.setdefault((kind, node.name), node) != node:
                     raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
-        if any(isinstance(node, UnitStep | Ask) for node in each_once(self.bodies)):
+        if any(isinstance(node, UnitStep | Ask) for node in nodes):
             _check_waits(self)
 
     @property
