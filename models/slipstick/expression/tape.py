@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from slipstick.errors import ModelError
-from slipstick.expression.kernels import OPERATORS, Array
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, parameters, walk
+from slipstick.late import Array, np
 
 CHUNK = 16_384
 """Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
@@ -205,6 +203,8 @@ class Tape:
 
     def _execute(self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int) -> None:
         """Run instructions with a fresh array for each result."""
+        from slipstick.expression.kernels import OPERATORS
+
         for each in instructions:
             args = [registers[arg] for arg in each.args]
             if each.operator == "booked":
@@ -221,6 +221,8 @@ class Tape:
         points: int,
         watch: Callable[[Sequence[Array]], object] | None = None,
     ) -> list[Array]:
+        from slipstick.expression.kernels import OPERATORS
+
         steps = [each for each in self._instructions if each.out in varying]
         owner = _owners(self._instructions)
         sources = [owner.get(register, register) for register in self._outputs]
@@ -251,6 +253,8 @@ class Tape:
         ]
 
     def _adjoints(self, registers: Mapping[int, Array], output: int, points: int) -> dict[int, Array]:
+        from slipstick.expression.kernels import OPERATORS
+
         bars: dict[int, Array] = {output: np.ones(points)}
         for each in reversed(self._instructions):
             bar = bars.get(each.out)

@@ -39,12 +39,12 @@ class ModelPart:
     @property
     def children(self) -> tuple[Activity, ...]:
         """The activities directly inside it, in the order written."""
-        return tuple(self._gather(Activity, [])) if self.made_of else ()
+        return tuple(self._collect(Activity, [])) if self.made_of else ()
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
         """The numbers of its own, without those of its children."""
-        return tuple(self._gather(Expr, []))
+        return tuple(self._collect(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
         """Return the same with other children, as many and in the same order as `children`."""
@@ -53,7 +53,7 @@ class ModelPart:
         new = iter(children)
         return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
 
-    def _gather(self, kind: type[T], found: list[T]) -> list[T]:
+    def _collect(self, kind: type[T], found: list[T]) -> list[T]:
         for name in self.made_of:
             _add_parts(getattr(self, name), kind, found)
         return found
@@ -66,7 +66,7 @@ def _add_parts(value: object, kind: type[T], found: list[T]) -> None:
         for each in value:
             _add_parts(each, kind, found)
     elif isinstance(value, ModelPart) and not isinstance(value, Activity):
-        value._gather(kind, found)
+        value._collect(kind, found)
 
 
 def _with(value: Any, children: Iterator[Activity]) -> Any:
