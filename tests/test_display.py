@@ -51,10 +51,13 @@ def test_a_study_shows_its_cases_and_sweeps() -> None:
     found = run({**study, "vary": {"items": [1, 2]}})
     cases, sweep = tables(found._repr_html_())
     assert cases[1][:3] == ["base", "law/flow-line", "time"]
+    assert repr(found) == "<Results of study: 1 cases and 1 sweeps>"
+    assert str(found).splitlines()[1] == "base: <Answer for law/flow-line by closed-form: time = 1.6e-05 s>"
     assert [row[0] for row in sweep] == ["items", "1", "2"]
 
 
 def test_a_law_shows_its_equation() -> None:
+    assert str(LAWS["amdahl-speedup"]) == "speedup = 1 / (serial + (1 - serial) / processors)"
     assert LAWS["flow-line"]._repr_latex_() == f"$\\displaystyle {LAWS['flow-line'].latex}$"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -16,6 +17,7 @@ from slipstick.cli.main import cli, main
 from slipstick.schema.library import FOLDERS
 from slipstick.study.check import check_file
 from tests.house.code import ROOT
+from tests.notebook import executed
 from tests.reports import SLOW, STUDIES
 
 FOLDER = Path(str(files("slipstick") / "documentation"))
@@ -64,6 +66,14 @@ def test_the_files_and_commands_of_a_page_work_in_an_empty_folder(
         if (study := re.fullmatch(r"run (\S+) --out \S+", command)) and study[1] in REBUILT:
             continue
         assert main(shlex.split(command)) == 0, (command, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_shows_what_its_cells_give_today(path: Path) -> None:
+    notebook = json.loads(path.read_text())
+    kept = [each["outputs"] for each in notebook["cells"] if each["cell_type"] == "code"]
+    assert sum(map(len, kept)) > 9
+    assert executed(notebook) == kept
 
 
 def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:

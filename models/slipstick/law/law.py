@@ -143,6 +143,12 @@ class Law:
         """The equation in plain text."""
         return f"{self.gives.name} = {self.right}"
 
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Law {self.name}: {self.text}>"
+
     def _repr_latex_(self) -> str:
         """Show the equation in a notebook."""
         return f"$\\displaystyle {self.latex}$"

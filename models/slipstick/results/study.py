@@ -536,6 +536,13 @@ class Results:
     questions: Mapping[str, QuestionResult] = field(default_factory=dict)
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"
+
+    def __str__(self) -> str:
+        """Write the title and a line for each case."""
+        return "\n".join([self.title, *(f"{case}: {answer!r}" for case, answer in self.cases.items())])
+
     def _repr_html_(self) -> str:
         """Show the cases, the sweeps and the notes in a notebook."""
         rows = [
