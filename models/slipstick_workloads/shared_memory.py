@@ -3,7 +3,10 @@
 Approximations:
 
 - A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
-  link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic).
+  link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic), unless the
+  stages are `contended`: then a request takes the outputs of switches on its way through an omega network, from any processor, each
+  access from another one. A packet occupies one output after the other, a circuit holds all that it has and waits for the next, and
+  so delays others that want another module (tree saturation). Replies of packets never contend.
 - A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that the module may be free
   while processors want it, and who comes next is who tries first. Only modules refuse, no stages before them.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
@@ -12,8 +15,11 @@ Approximations:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
@@ -25,6 +31,7 @@ from slipstick.law.synchronization import (
     MANAGER_BARRIER,
     TOURNAMENT_BARRIER,
 )
+from slipstick.measure.traces.views import SwitchedNetwork
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, service, then
 from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
 from slipstick.model.system import Barrier, Lock, Resource, Station
@@ -33,6 +40,9 @@ from slipstick.program.program import known
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
 NONE = "none"
 """Name of a lock or barrier that there is not."""
+
+MOST_PATHS = 4096
+"""Paths from processors to modules that a model has where stages contend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +54,27 @@ class MemoryPort:
     machine : of the processor
     others : over how many other processors the data are spread [1]
     retried : a circuit that finds its module taken is refused and tried again after the machine's pause
+    contended : requests take outputs of switches before the modules
 
     Raises
     ------
-    ModelError : circuits are to be tried again on a machine that has none, or without a pause
+    ModelError : circuits are to be tried again on a machine that has none, or without a pause; stages are to contend on a
+        machine without stages, or together with circuits that are tried again
     """
 
     machine: SharedMemory
     others: Expr
     retried: bool = False
+    contended: bool = False
 
     def __post_init__(self) -> None:
         between = self.machine.interconnect
+        if self.contended and not isinstance(between, Multistage):
+            raise ModelError(f"{self.machine.name} has no stages of switches; leave out stages: contend")
+        if self.contended and self.retried:
+            raise ModelError(
+                "a refused circuit gives up its whole path, which holds of outputs cannot say: leave out refused or stages"
+            )
         if not self.retried:
             return
         if not (isinstance(between, Multistage) and between.circuit):
@@ -111,12 +130,46 @@ class MemoryPort:
                 return self._round(label, between)
             case Multistage(radix, ports, hop, transfer, circuit):
                 way = ceil_log(ports, radix) * hop
+                if self.contended:
+                    there = then() if circuit else label.wait(way, "there")
+                    back = then() if circuit else label.wait(way, "back")
+                    return then(there, self._through(label, ratios, between), back)
                 if circuit:
                     return _one_of(label, ratios, 2 * way + transfer + memory.access, circuits=self.retried)
             case _:
                 way, transfer = between.hop, between.transfer
         there, back = label.wait(way, "there"), label.wait(way, "back")
         return then(there, _one_of(label, ratios, transfer + memory.access), back)
+
+    def _through(self, label: _AccessSteps, ratios: Sequence[float], between: Multistage) -> Activity:
+        """Take the outputs of switches on the way from any processor, and access the module.
+
+        Source: the paths are those of `slipstick.measure.traces.views.SwitchedNetwork`, after Lawrie, 1975.
+        """
+        radix, ports = (int(known(each, "a size of the switches")) for each in (between.radix, between.ports))
+        stages = math.ceil(math.log(ports, radix) - 1e-9)
+        sources, wanted = np.arange(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
+        if len(sources) * len(wanted) > MOST_PATHS:
+            raise ModelError(
+                f"{len(sources) * len(wanted)} paths lead to {len(wanted)} memory modules of {self.machine.name}; with "
+                f"stages: contend at most {MOST_PATHS}; give fewer elements or modules"
+            )
+        way = 2 * stages * between.hop if between.circuit else zero(TIME)
+        found = []
+        for k in wanted:
+            outputs = SwitchedNetwork(radix, stages, 0.0).outputs(sources, np.full(len(sources), k))
+            access = label.at(module(k), way + between.transfer + self.machine.memory.access, f"m{k}")
+            for source in sources:
+                path = [f"{stage.replace(' ', '-')}.{at[source]}" for stage, at in outputs.items() if stage != "module"]
+                found.append((ratios[k] / len(sources), self._along(label, path, access, between)))
+        return found[0][1] if len(found) == 1 else choose(*found)
+
+    def _along(self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage) -> Activity:
+        if not between.circuit:
+            return then(*(label.at(each, between.transfer, each) for each in path), access)
+        for each in reversed(path):
+            access = hold(each, access)
+        return access
 
     def own_access(self, name: str) -> Activity:
         """Access the module of the processor's own node, without the network; each of the modules is as likely.

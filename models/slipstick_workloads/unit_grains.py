@@ -138,7 +138,7 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     are times of the same accesses.
     """
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
-    work = GrainSteps(machine, competitors, spread, word(inputs, "refused") == "retry")
+    work = GrainSteps(machine, competitors, spread, *_contention(inputs))
     arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> arrival
@@ -156,6 +156,11 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
 
 
+def _contention(inputs: InputValues) -> tuple[bool, bool]:
+    """Say whether refused circuits are tried again, and whether stages contend."""
+    return word(inputs, "refused") == "retry", word(inputs, "stages") == "contend"
+
+
 @dataclass(frozen=True, slots=True)
 class GrainSteps:
     """The steps of grains on a machine.
@@ -166,17 +171,20 @@ class GrainSteps:
     others : how many other processors take part [1]
     spread : over how many other processors the data are spread; as many as take part by default [1]
     retried : refused circuits are tried again
+    contended : the stages of switches before the modules contend
     """
 
     machine: SharedMemory
     others: Expr
     spread: Expr | None = None
     retried: bool = False
+    contended: bool = False
 
     @property
     def port(self) -> MemoryPort:
         """The access of a processor to shared memory."""
-        return MemoryPort(self.machine, self.others if self.spread is None else self.spread, self.retried)
+        others = self.others if self.spread is None else self.spread
+        return MemoryPort(self.machine, others, self.retried, self.contended)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
@@ -322,6 +330,14 @@ REFUSED = Input(
     options=("queue", "retry"),
 )
 
+STAGES = Input(
+    "stages",
+    COUNT,
+    "whether switches before the modules pass all requests, or requests that want one output contend for it",
+    "free",
+    options=("free", "contend"),
+)
+
 ACCESSES = (ELEMENTS, *_WALK)
 """Inputs of the kind and the addresses of accesses."""
 
@@ -349,6 +365,7 @@ UNIT = Program(
         Input("competitors", COUNT, "N: processors beside the tested one", 0.0, whole=True),
         ELEMENTS,
         REFUSED,
+        STAGES,
         *_GRAIN,
         *(
             replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
@@ -390,7 +407,7 @@ def _phases(machine: SharedMemory, inputs: InputValues, resources: dict[str, Res
             raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
-        work = GrainSteps(machine, count - 1, retried=word(inputs, "refused") == "retry")
+        work = GrainSteps(machine, count - 1, None, *_contention(inputs))
         cycle = work.cycle(grain, grain, single=False)
         if cycle == then():
             raise ModelError(f"phase {number + 1} does nothing; give it accesses, compute or a critical section")
@@ -437,6 +454,7 @@ PHASES = Program(
         Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
         *ACCESSES,
         REFUSED,
+        STAGES,
         Input("lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"),
         CRITICAL_WRITES,
         SCV,

@@ -293,3 +293,74 @@ def test_circuits_are_refused_where_there_are_any_and_with_a_pause() -> None:
     at_once = replace(gp1000, interconnect=replace(gp1000.interconnect, retry=zero(TIME)))
     with pytest.raises(ModelError, match=r"has no pause after a refusal; give machine\.interconnect\.retry"):
         unit(at_once, refused="retry")
+
+
+def circuits_through_stages(processors: int, held: float, until: float) -> float:
+    """Give the rate of accesses to four modules over two stages of 2 x 2 switches; a circuit holds outputs and waits for the next."""
+    draw, made, owned = random.Random(4), 0, dict[str, int]()
+    queues: dict[str, list[int]] = {}
+    paths: dict[int, list[str]] = {}
+    taken = dict.fromkeys(range(processors), 0)
+    ends: list[tuple[float, int]] = []
+
+    def go_on(one: int, now: float) -> None:
+        while taken[one] < len(paths[one]):
+            place = paths[one][taken[one]]
+            if owned.setdefault(place, one) != one:
+                queues.setdefault(place, []).append(one)
+                return
+            taken[one] += 1
+        heapq.heappush(ends, (now + held, one))
+
+    def begin(one: int, now: float) -> None:
+        source, target = draw.randrange(2), draw.randrange(4)
+        paths[one], taken[one] = [f"output {2 * source + target // 2}", f"module {target}"], 0
+        go_on(one, now)
+
+    for one in range(processors):
+        begin(one, 0.0)
+    while ends and ends[0][0] < until:
+        now, one = heapq.heappop(ends)
+        made += 1
+        for place in reversed(paths[one]):
+            del owned[place]
+            if queues.get(place):
+                following = queues[place].pop(0)
+                owned[place] = following
+                go_on(following, now)
+        begin(one, now)
+    return made / until
+
+
+def test_circuits_hold_the_outputs_of_switches_while_they_wait_for_the_next() -> None:
+    """As a simulation that shares no code; and accesses to other modules are delayed by those to a hot one."""
+    small = with_modules(4.0)
+    assert isinstance(small.interconnect, Multistage)
+    radix, ports = Number(2.0), Number(4.0)
+    machine = replace(small, interconnect=replace(small.interconnect, radix=radix, ports=ports))
+    given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "stages": "contend"}
+    found = slipstick.solve(unit(machine, **given), method="simulation")
+    held = slipstick.solve(unit(machine, **given | {"competitors": 0}), method="simulation")["time"]
+    assert found["throughput"] == pytest.approx(circuits_through_stages(6, held or 0.0, 20e-3), rel=0.03)
+    hot = {**given, "other_pattern": "uniform", "other_stride": 0}
+    free, contended = (
+        slipstick.solve(unit(machine, **hot | {"stages": each}), method="simulation")["grain_efficiency"] or 0.0
+        for each in ("free", "contend")
+    )
+    assert contended < 0.8 * free
+
+
+def test_packets_take_one_output_after_the_other() -> None:
+    given: dict[str, Any] = {"elements": 4, "competitors": 0, "stages": "contend"}
+    found = slipstick.solve(unit(TC2000, **given), method="simulation")
+    assert found["time"] == pytest.approx(1.805 * US + 0.105 * US)  # two stages; the second output is the module's link
+    assert found["grain_efficiency"] == 1.0
+
+
+def test_stages_contend_where_there_are_any_and_not_too_many() -> None:
+    with pytest.raises(ModelError, match="sequent-symmetry-s81 has no stages of switches; leave out stages: contend"):
+        unit(SYMMETRY, stages="contend")
+    with pytest.raises(ModelError, match="which holds of outputs cannot say: leave out refused or stages"):
+        unit(shared_machine("bbn-gp1000"), stages="contend", refused="retry")
+    with pytest.raises(ModelError, match="at most 4096; give fewer elements or modules"):
+        unit(shared_machine("bbn-gp1000"), stages="contend", elements=LARGE, pattern="random")
