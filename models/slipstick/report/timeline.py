@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
+from slipstick.late import np
 from slipstick.report.formatting import percent
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
 from slipstick.results.study import Timeline, TimelineInterval
@@ -127,10 +128,7 @@ def _rows_of_bars(
     unit, factor = choose([until], TIME)
     figure = sheet(9.0, 1.6 + 0.36 * max(len(rows), 4))
     axes = figure.subplots()
-    for name, drawn in bars.items():
-        left, width, bottoms, heights = zip(*drawn, strict=True)
-        start, length = ([each / factor for each in side] for side in (left, width))
-        axes.bar(start, heights, length, bottoms, align="edge", label=name, **filled(order[name]))
+    _draw_bars(axes, bars, factor, order)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xlim(0, max(until / factor, 1e-12))
@@ -148,22 +146,19 @@ def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float
     for member in members:
         for span, bottom, height in _lanes([span for span in timeline.spans if span.member == member]):
             bars[timeline.component(span)].append((span.start, span.end - span.start, bottom, height))
-    for name, drawn in bars.items():
-        left, width, bottoms, heights = zip(*drawn, strict=True) if drawn else ((), (), (), ())
-        axes.bar(
-            [each / factor for each in left],
-            heights,
-            [each / factor for each in width],
-            bottoms,
-            align="edge",
-            label=name,
-            **filled(order[name]),
-        )
+    _draw_bars(axes, bars, factor, order)
     _draw_path(axes, timeline, members, factor)
     axes.set_ylim(max(members, default=0) + 0.5, -0.5)
     axes.set_yticks(members)
     axes.set_ylabel("processor")
     axes.grid(visible=False)
+
+
+def _draw_bars(axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]) -> None:
+    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its place in the legend."""
+    for name, drawn in bars.items():
+        left, width, bottoms, heights = np.array(drawn, dtype=float).reshape(-1, 4).T
+        axes.bar(left / factor, heights, width / factor, bottoms, align="edge", label=name, **filled(order[name]))
 
 
 def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:

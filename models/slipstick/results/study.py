@@ -120,6 +120,13 @@ class Provenance:
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
         return {**how, "bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
 
+    @property
+    def together(self) -> dict[str, Any]:
+        """Say of all points at once how they were computed, by the names that an answer has for it; of errors the first."""
+        first = next((f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()), "")
+        how = {"method": " and ".join(dict.fromkeys(self.methods)), "exact": all(self.exact), "bound": first}
+        return {**how, "error": next(iter(self.errors.values()), "")}
+
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Give the columns that every table of values has; a point without an answer is neither exact nor not.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slipstick.measure.imports.imported import ImportedSpec, quantity
+from slipstick.measure.measurements import Measurement
 from slipstick.measure.readers.perf import UNITS, event_counts
 from slipstick.measure.readers.reading import Coordinates, Reading
 
@@ -19,6 +20,42 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : processors not told, or no time, cycles and instructions
     """
+    counts, busy = _counted(reading)
+
+    def source(name: str, words: str = "") -> str:
+        return f"perf stat, {name}, {reading.name}:{counts[name][0]}{words}"
+
+    cycles, instructions = counts["cycles"][1], counts["instructions"][1]
+    stalls = min(counts.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
+    each = quantity((cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction"))
+    over = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
+    parameters = {
+        "instructions": quantity(instructions, "", source("instructions")),
+        "cycles_each": each,
+        "clock": quantity(cycles / busy.value, "/s", over),
+        "processors": quantity(busy.p, "", "told beside the file"),
+    }
+    even = "instructions * cycles_each / clock / processors"
+    cycle = [{"name": "compute", "delay": even, "component": "busy"}]
+    if stalls:
+        waits = source("stalled-cycles-backend", ": taken to wait for memory")
+        parameters["stalls"] = quantity(stalls, "", waits, True)
+        cycle.append({"name": "stall", "delay": "stalls / clock / processors", "component": "memory"})
+    told = {
+        "source": "measured",
+        "sources": {"measured": f"perf stat output {reading.name}"},
+        "parameters": parameters,
+        "population": {"processors": "processors"},
+        "useful": ["busy"],
+        "cycle": cycle,
+    }
+    spec = ImportedSpec("activity", f"A run counted by perf stat, {reading.name}", reading.file, told)
+    spec.say("the work is taken to be shared evenly by the processors, and waits between them are not in it")
+    return spec
+
+
+def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
+    """Read the counts of events, each with its line, and the busy time; refuse a file without what is needed."""
     p = reading.hints.processors
     if p is None:
         reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
@@ -34,43 +71,6 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     missing = [name for name in _COUNTS[:2] if not found.get(name, (0, 0.0))[1] > 0]
     missing += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
     if missing:
-        reading.refuse(
-            1, "", f"there is no count of {', '.join(missing)}; run perf stat -e task-clock,cycles,instructions"
-        )
-    busy = reading.runs[0]
-
-    def source(name: str) -> str:
-        return f"perf stat, {name}, {reading.name}:{found[name][0]}"
-
-    cycles, instructions = found["cycles"][1], found["instructions"][1]
-    stalls = min(found.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
-    spec = ImportedSpec("activity", f"A run counted by perf stat, {reading.name}", reading.file)
-    parameters = {
-        "instructions": quantity(instructions, "", source("instructions")),
-        "cycles_each": quantity(
-            (cycles - stalls) / instructions, "", f"{source('cycles')}, stalls taken off, an instruction"
-        ),
-        "clock": quantity(
-            cycles / busy.value, "/s", f"{source('cycles')}, over task-clock {busy.text}, line {busy.line}"
-        ),
-        "processors": quantity(p, "", "told beside the file"),
-    }
-    even = "instructions * cycles_each / clock / processors"
-    cycle = [{"name": "compute", "delay": even, "component": "busy"}]
-    if stalls:
-        parameters["stalls"] = quantity(
-            stalls, "", f"{source('stalled-cycles-backend')}: taken to wait for memory", True
-        )
-        cycle.append({"name": "stall", "delay": "stalls / clock / processors", "component": "memory"})
-    spec.document = {
-        "activity": 1,
-        "title": spec.title,
-        "source": "measured",
-        "sources": {"measured": f"perf stat output {reading.name}"},
-        "parameters": parameters,
-        "population": {"processors": "processors"},
-        "useful": ["busy"],
-        "cycle": cycle,
-    }
-    spec.say("the work is taken to be shared evenly by the processors, and waits between them are not in it")
-    return spec
+        why = f"there is no count of {', '.join(missing)}; run perf stat -e task-clock,cycles,instructions"
+        reading.refuse(1, "", why)
+    return found, reading.runs[0]

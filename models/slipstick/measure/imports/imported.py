@@ -30,6 +30,9 @@ class ImportedSpec:
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.document = {self.kind: 1, "title": self.title, **self.document}
+
     def say(self, words: str) -> None:
         """Say something of the spec, once."""
         if words not in self.words:

@@ -152,7 +152,5 @@ def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
         reading.finished()
     if base is None:
         reading.refuse(1, "", "this tells a part of a machine only; name the machine that has the rest: --extends NAME")
-    spec = ImportedSpec("machine", f"{base}, with values of {tool}", reading.file)
-    sources = {"measured": f"{tool} output {reading.name}"}
-    spec.document = {"machine": 1, "title": spec.title, "extends": base, "source": "measured", "sources": sources}
-    return spec
+    told = {"extends": base, "source": "measured", "sources": {"measured": f"{tool} output {reading.name}"}}
+    return ImportedSpec("machine", f"{base}, with values of {tool}", reading.file, told)

@@ -128,9 +128,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     wire, source = least, "the least time of a byte in the lines fitted to the latencies"
     if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
         wire, source = 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
-    spec.document = {
-        "network": 1,
-        "title": spec.title,
+    spec.document |= {
         "source": "measured",
         "sources": {
             "measured": f"{'; '.join(table.source for table in tables)}; the processes were placed: {PLACEMENTS[placement]}",

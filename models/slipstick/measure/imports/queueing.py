@@ -117,9 +117,8 @@ class _XmlModel:
         """Give the spec; refuse a model without classes or stations."""
         if not classes or not stations:
             self.reading.refuse(1, "", "there is no class of customers, or no station, in it")
-        found = ImportedSpec("queueing-network", title, self.reading.file)
-        found.document = {"queueing-network": 1, "title": title, "source": f"model {self.reading.name}"}
-        found.document |= {"classes": classes, "stations": stations}
+        told = {"source": f"model {self.reading.name}", "classes": classes, "stations": stations}
+        found = ImportedSpec("queueing-network", title, self.reading.file, told)
         if self.reading.hints.unit is None:
             found.say("times are taken as seconds, for the model has no unit; say another with --unit")
         for written, name in self.names.items():

@@ -284,13 +284,8 @@ class TraceColumns:
         spans = TraceSpans(lane, label, start, end)
         if until is not None:
             spans = replace(spans, end=np.minimum(end, whole)).select(start < whole)
-        if len(user):
-            columns = _natural(objects)
-            accesses = Accesses(belongs[user], np.argsort(columns)[target], time, count)
-            objects = tuple(objects[each] for each in columns)
-        else:
-            objects, once = labels, np.broadcast_to(1.0, len(spans.start))
-            accesses = Accesses(belongs[spans.processor], spans.label, spans.start, once)
+        used, objects = _used(spans, labels, objects, Accesses(user, target, time, count))
+        accesses = replace(used, processor=belongs[used.processor])
         spans = self._booked(spans, belongs, resolution)
         chosen = [each for each in labels if each.partition(":")[0] not in LOST] if useful is None else useful
         return ProgramTrace(
@@ -336,6 +331,16 @@ class TraceColumns:
         if len(np.unique(belongs)) == len(belongs):
             return moved
         return _longest_branches(moved, spans.processor, resolution)
+
+
+def _used(
+    spans: TraceSpans, labels: tuple[str, ...], objects: tuple[str, ...], used: Accesses
+) -> tuple[Accesses, tuple[str, ...]]:
+    """Give the accesses of lanes and the objects in their order; where there are none, each span is one to what it names."""
+    if not len(used.processor):
+        return Accesses(spans.processor, spans.label, spans.start, np.broadcast_to(1.0, len(spans.start))), labels
+    columns = _natural(objects)
+    return replace(used, target=np.argsort(columns)[used.target]), tuple(objects[each] for each in columns)
 
 
 def _natural(names: Sequence[str]) -> list[int]:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from slipstick.answer import Answer
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
@@ -260,5 +261,4 @@ def _resources(found: CaseBottlenecks) -> ResultTable:
         used = [float(found.utilization(name)[index]) for name in ranked]
         columns.append(ResultColumn("D", demands, "s", title=f"D {at}"))
         columns.append(ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent))
-    methods, exact = " and ".join(dict.fromkeys(found.provenance.methods)), all(found.provenance.exact)
-    return ResultTable("", columns, Provenance([methods] * len(ranked), [exact] * len(ranked)))
+    return ResultTable("", columns, Provenance.of([Answer("", **found.provenance.together)] * len(ranked)))

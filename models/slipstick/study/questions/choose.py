@@ -24,7 +24,7 @@ from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import ChooseQuestionSpec
-from slipstick.schema.text import Node, Table
+from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
@@ -169,7 +169,8 @@ def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
-    known = list(dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *_leaves(inputs.tree)]))
+    there = (path for path, _ in leaves(inputs.tree))
+    known = list(dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *there]))
     values: dict[str, Sequence[float]] = {}
     nodes: dict[str, Sequence[Node]] = {}
     units: dict[str, str] = {}
@@ -195,15 +196,6 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     condition = condition_of(spec.where, ("choose", "where"), case, study, given=given)
     objective = condition_of(spec.minimize, ("choose", "minimize"), case, study, given=given, formula=True)
     return _Choosing(case, settings, study, spec, values, nodes, units, prices, objective, condition)
-
-
-def _leaves(node: Node, path: str = "") -> Iterator[str]:
-    """List the paths of everything that is written in tables."""
-    if not isinstance(node, Table):
-        yield path
-        return
-    for key, entry in node.entries.items():
-        yield from _leaves(entry.node, f"{path}.{key}" if path else key)
 
 
 def _paths(written: str, known: Sequence[str], place: Place, case: str, study: StudyContext) -> list[str]:

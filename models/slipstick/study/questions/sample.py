@@ -269,17 +269,7 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
         for name in names
     ]
     return SampleStudy(
-        case.case,
-        asked.words,
-        tuple(outcomes),
-        spec.samples,
-        spec.draw,
-        spec.seed,
-        without,
-        " and ".join(dict.fromkeys(how.methods)),
-        all(how.exact),
-        next((f"{len(how.outside)} points, the first: {words}" for words in how.outside.values()), ""),
-        next(iter(how.errors.values()), ""),
+        case.case, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without, **how.together
     )
 
 
