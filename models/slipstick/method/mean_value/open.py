@@ -21,7 +21,14 @@ from slipstick.method.mean_value.closed import (
 )
 from slipstick.method.mean_value.maxima import Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.traversal import Traversal
-from slipstick.method.mean_value.visits import PROCESSORS, ArrivalState, Numbers, Queue, competing_fraction
+from slipstick.method.mean_value.visits import (
+    PROCESSORS,
+    ArrivalState,
+    Numbers,
+    Queue,
+    competing_fraction,
+    immediate_returns,
+)
 from slipstick.model.activity import BarrierWait, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
@@ -38,11 +45,13 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
         W_i = [P(all busy) / U sum_j U_j S_j (1 + scv_j) / 2 + sum_j U_j W_j] / c
 
     For one visit and one server that is the formula of Pollaczek and Khinchine; P(all busy) is Erlang's C. A lock is
-    solved after what is done while it is held, which is its service. Exact in product form; errors of the rest in
-    tests/method/mean_value/test_open.py.
+    solved after what is done while it is held, which is its service. A visit that follows immediately on another service
+    there finds no service under way: the next one has just begun, so that S_j is in the place of the residual one. That is
+    exact at one server with chance feedback (Takacs) and up to 12 % off for 2 to 4 visits in a row, scv 0 to 4, load 0.85.
+    Exact in product form; errors of the rest in tests/method/mean_value/test_open.py.
 
     Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Wolff, Operations Research 30(2), 1982, 223-231
-    (Poisson arrivals see time averages).
+    (Poisson arrivals see time averages); Takacs, Bell System Tech. J. 42(2), 1963, 505-519 (feedback).
 
     Parameters
     ----------
@@ -81,6 +90,7 @@ def _solved_in_order(
 ) -> CycleState | dict[int, str]:
     """Give the times of one customer, each queue after those it depends on; or, by point, which queue is saturated."""
     ratios = recursion.tree.visit_ratios(numbers)
+    returns = immediate_returns(recursion.tree.root, numbers)
     bare, saturated, waits = Traversal(recursion.model, numbers, 1, {}), dict[int, str](), dict[int, RandomTime]()
     bare.time(recursion.tree.root)
     for queue in order:
@@ -93,7 +103,7 @@ def _solved_in_order(
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
-            waits.update(_waits(queue, ratios, services, rate))
+            waits.update(_waits(queue, ratios, services, rate, returns, made.found.sibling_waits))
     made = Traversal(recursion.model, numbers, 1, waits)
     return saturated or CycleState(1, made.time(recursion.tree.root), made.found)
 
@@ -111,7 +121,12 @@ def _saturated(
 
 
 def _waits(
-    queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
+    queue: Queue,
+    ratios: Mapping[int, Array],
+    services: Mapping[int, RandomTime],
+    rate: Array,
+    returns: Mapping[int, Array],
+    siblings: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
     """Solve the linear equations of the waits at one queue."""
     visits = queue.visits
@@ -122,12 +137,17 @@ def _waits(
     if queue.sharing:
         stretch = all_busy / (queue.servers - busy)
         return _limited(queue, ratios, services, {v.index: _stretched(services[v.index], stretch) for v in visits})
-    residual = {v.index: use[v.index] * residual_time(services[v.index].mean, services[v.index].scv) for v in visits}
+    residual = {v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits}
     left, matrix = [], []
     for visit in visits:
         parts = {other.index: competing_fraction(visit, other, math.inf) for other in visits}
-        work = added(part * residual[index] for index, part in parts.items())
-        left.append(work * share / queue.servers)
+        back = returns.get(visit.index, np.zeros(1)) / nonzero(ratios[visit.index])
+        work = added(
+            part * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
+            for index, part in parts.items()
+        )
+        behind = added(part * use[index] * siblings[index] for index, part in parts.items() if index in siblings)
+        left.append((work * share + behind) / queue.servers)
         matrix.append([part * use[index] / queue.servers for index, part in parts.items()])
     table = np.stack([np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2)
     right = np.stack(np.broadcast_arrays(*left, busy)[:-1], axis=-1)

@@ -206,7 +206,14 @@ def _fork_time(made: Traversal, branches: Sequence[Activity]) -> RandomTime:
     for random ones the larger of the two means is taken. The errors left are those of the construct "forks" in
     benchmarks/mean_value.py.
     """
-    found = maximum_of([made.time(branch) for branch in branches])
+    times = [made.time(branch) for branch in branches]
+    visits = [branch.visit for branch in branches if isinstance(branch, VisitedStep) and branch.visit is not None]
+    if len(visits) == len(branches) and len({visit.queue for visit in visits}) == 1 and _shared_queues(branches):
+        servers = made.servers(visits[0].queue)
+        if len(visits) > servers and not made.shares_servers(visits[0]):
+            # All requests wait together for what is there: one wait, not the longest of several.
+            return _served_together(made, branches, visits[0].queue, servers, last=False)
+    found = maximum_of(times)
     for name in _shared_queues(branches):
         users = [branch for branch in branches if _uses(branch, name)]
         servers = made.servers(name)

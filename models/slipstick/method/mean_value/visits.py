@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -392,6 +393,47 @@ def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, found: dict[int,
             parts = [(ratio, body) for body in node.children]
     for each, body in parts:
         _add_ratios(body, each, numbers, found)
+
+
+def immediate_returns(root: Activity, numbers: Numbers) -> dict[int, Array]:
+    """Give how often in one execution a visit follows immediately on another service at the same queue, by index [1]."""
+    found: dict[int, Array] = {}
+    _ends(root, np.ones(1), numbers, found)
+    return found
+
+
+_Ends = list[tuple[Visit, Array]]
+"""Visits that something begins or ends with, each with its probability."""
+
+
+def _ends(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array]) -> tuple[_Ends, _Ends]:
+    """Give the first and the last visits of a part that is executed `ratio` times, and add up the returns within it."""
+
+    def follow(before: _Ends, after: _Ends, times: Array) -> None:
+        for visit, p in after:
+            again = added(q for other, q in before if other.queue == visit.queue)
+            found[visit.index] = found.get(visit.index, 0.0) + times * p * again
+
+    match node:
+        case VisitedStep(_, visit):
+            alone = [(visit, np.ones(1))] if visit is not None else []
+            return alone, alone
+        case Repeat(count, body):
+            first, last = _ends(body, ratio * numbers[count], numbers, found)
+            follow(last, first, ratio * np.where(numbers[count].real > 1, numbers[count] - 1, 0.0))
+            return first, last
+        case Choice(options):
+            ends = [(numbers[p], _ends(body, ratio * numbers[p], numbers, found)) for p, body in options]
+            first, last = ([(visit, p * q) for p, each in ends for visit, q in each[side]] for side in (0, 1))
+            return first, last
+        case Then(parts):
+            each = [_ends(part, ratio, numbers, found) for part in parts]
+            for (_, before), (after, _) in pairwise(each):
+                follow(before, after, ratio)
+            return (each[0][0], each[-1][1]) if each else ([], [])
+    for part in node.children:
+        _ends(part, ratio, numbers, found)
+    return [], []
 
 
 def _most_requests(node: Activity, queue: str) -> int:
