@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, ceil_log, maximum, zero
+from slipstick.expression.nodes import Expr, ceil_log, maximum, minimum, zero
 from slipstick.law.synchronization import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,
@@ -36,6 +36,7 @@ from slipstick.model.activity import Activity, barrier, choose, delay, hold, ser
 from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
 from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
+from slipstick.vocabulary import LOCKS
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
 NONE = "none"
@@ -246,8 +247,12 @@ def _servers(slots: Expr) -> int:
     return int(known(slots, "the number of slots of a ring"))
 
 
-def lock_kind(machine: SharedMemory, name: str) -> MachineLock:
-    """Look up one of a machine's locks.
+def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
+    """Look up one of a machine's locks, with its accesses as they are among so many other processors that use it.
+
+    Where the machine tells the time of an access to a word that the processor itself accessed last, its latency is that of
+    such accesses. A lock that is handed over in order was another's before; a word that all test was last accessed by any of the
+    processors, each as likely.
 
     Raises
     ------
@@ -255,7 +260,14 @@ def lock_kind(machine: SharedMemory, name: str) -> MachineLock:
     """
     if name not in machine.locks:
         raise ModelError(f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}")
-    return machine.locks[name]
+    kind = machine.locks[name]
+    if kind.own is None:
+        return kind
+    unordered = kind.kind in ("tas", "ttas")
+    foreign = others / (others + 1) if unordered else minimum(others, 1)
+    access = kind.own + foreign * (kind.access - kind.own)
+    accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
+    return replace(kind, access=access, latency=kind.latency + accesses * (access - kind.own))
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:

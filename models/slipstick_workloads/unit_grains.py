@@ -28,7 +28,7 @@ from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
-from slipstick.model.machine import Bus, MachineLock, Ring, SharedMemory
+from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory
 from slipstick.model.system import Lock, Model, Resource, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, known, one, word
 from slipstick.vocabulary import LOCKS
@@ -191,11 +191,12 @@ class GrainSteps:
         found = self.port.resources()
         for name in locks:
             if name != NONE:
-                kind = lock_kind(self.machine, name)
+                kind = lock_kind(self.machine, name, self.others)
                 if self.has_flags(kind):
                     found[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
                     continue
-                placed = kind.access if known(kind.access, "the access of a lock") else zero(TIME)
+                timed = known(self.machine.locks[name].access, "the access of a lock")
+                placed = kind.access if timed else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
                 found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home)
         return found
@@ -243,11 +244,15 @@ class GrainSteps:
         Assumes that competitors access the same elements, whatever their addresses.
         """
         assert self.machine.cache is not None
-        hit = delay(self.machine.cache.hit, name=f"{name}.hit", component="memory", technology="memory")
+        cache, per_line = self.machine.cache, _elements(self.machine.cache.line, self.machine)
+        hit = delay(_hit_time(cache, grain, per_line), name=f"{name}.hit", component="memory", technology="memory")
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
         other = self.others / (self.others + 1)
         if rival.write:
-            return choose((other, self.port.access(f"{name}.again", ratios, "coherence")), (1 - other, hit))
+            again = self.port.access(f"{name}.again", ratios, "coherence")
+            if cache.other is not None:
+                again = delay(cache.other, name=f"{name}.other", component="coherence", technology="memory")
+            return choose((other, again), (1 - other, hit))
         if grain.write:
             return hit >> choose((other, self.port.invalidate(name)), (1 - other, then()))
         return hit
@@ -258,7 +263,7 @@ class GrainSteps:
         Of the instructions that a free lock's latency leaves beside its accesses, half are assumed to belong to the
         release, which takes place while the lock is held.
         """
-        kind, inside = lock_kind(self.machine, grain.lock), []
+        kind, inside = lock_kind(self.machine, grain.lock, self.others), []
         before, after = self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         half = maximum(kind.latency - spent, zero(TIME)) / 2
@@ -289,6 +294,21 @@ class GrainSteps:
             for call in ("test", "reset")
         ]
         return counter >> own[0], own[1] >> next_flag
+
+
+def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
+    """Give the time of an access that finds its line in the cache: that of the nearest level that has it."""
+
+    def miss_ratio(size: Expr) -> float:
+        return grain.addresses.miss_ratio(
+            per_line, known(size, "the size of a cache") / known(cache.line, "the size of a line")
+        )
+
+    time, missed, all_missed = zero(TIME), 1.0, miss_ratio(cache.size)
+    for level in cache.inner:
+        time, missed = time + (missed - miss_ratio(level.size)) * level.hit, miss_ratio(level.size)
+    found = 1.0 - all_missed
+    return (time + (missed - all_missed) * cache.hit) / found if cache.inner and found else cache.hit
 
 
 def _either(chance: float, miss: Activity, hit: Activity) -> Activity:

@@ -101,7 +101,7 @@ def test_what_the_loader_refuses_an_editor_underlines(kind: str, text: str) -> N
 def undescribed(schema: Any, path: str) -> Iterator[str]:
     """Yield the keys without words; what a quantity may be written as is described as a whole."""
     for key, each in schema.get("properties", {}).items():
-        if "description" not in each and path.rpartition(".")[2] not in ("value", "source", "assumed"):
+        if "description" not in each and path.rpartition(".")[2] not in ("value", "low", "high", "source", "assumed"):
             yield f"{path}.{key}"
     for name, each in schema.get("$defs", {}).items():
         yield from undescribed(each, f"{path}.{name}")

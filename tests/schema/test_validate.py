@@ -83,6 +83,11 @@ MACHINES = [
         "memory: {page: {valeu: 4 KiB}}",
         ["3:17: memory.page.valeu: a quantity has no key 'valeu'; did you mean 'value'?"],
     ),
+    (
+        3,
+        "memory: {page: {value: 4 KiB, low: 5 KiB}}",
+        ["3:16: memory.page: the value lies outside of its interval, from low to high"],
+    ),
     (3, "memory: {page: {value: 4 KiB, source: 5}}", ["3:39: memory.page.source: 'source' is text; got 5"]),
     (3, "title: 5", ["3:8: title: write text, in quotes if it looks like a number; got 5"]),
     (4, "system: {signal: -40 us}", ["4:18: system.signal: must be at least 0 s, got -40 us"]),

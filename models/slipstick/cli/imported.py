@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from slipstick.cli.console import DONE, json_option, print_json
 from slipstick.errors import Problem, SpecError
+
+if TYPE_CHECKING:
+    from slipstick.measure.imports.imported import ImportedSpec
 
 
 @click.command("import")
@@ -50,19 +54,10 @@ def import_(
     from slipstick.measure.imports.formats import import_spec
     from slipstick.measure.measurements import Hints
     from slipstick.report.formatting import TextTable, terminal_blocks
-    from slipstick.study.check import check_file
 
-    if out.suffix not in (".yaml", ".yml") or out.exists():
-        why = "there is such a file already; name another" if out.exists() else "name a file that ends in .yaml"
-        raise SpecError([Problem(f"--out {out}", 1, 1, "", why)])
+    check_new(out)
     spec = import_spec(files, Hints(processors, unit=unit), format_, placement, extends)
-    work = out.with_name(f".{out.stem}.part.yaml")
-    try:
-        work.write_text(spec.text(), "utf-8")
-        check_file(work)
-        os.replace(work, out)
-    finally:
-        work.unlink(missing_ok=True)
+    write_spec(spec, out)
     if as_json:
         told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
         print_json({**told, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]})
@@ -70,3 +65,28 @@ def import_(
         table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
         click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)
     return DONE
+
+
+def check_new(out: Path) -> None:
+    """Refuse a spec to write that is no YAML, or is there already.
+
+    Raises
+    ------
+    SpecError : it is one of these
+    """
+    if out.suffix not in (".yaml", ".yml") or out.exists():
+        why = "there is such a file already; name another" if out.exists() else "name a file that ends in .yaml"
+        raise SpecError([Problem(f"--out {out}", 1, 1, "", why)])
+
+
+def write_spec(spec: ImportedSpec, out: Path) -> None:
+    """Write a spec; its file is there as a whole and checked, or not at all."""
+    from slipstick.study.check import check_file
+
+    work = out.with_name(f".{out.stem}.part.yaml")
+    try:
+        work.write_text(spec.text(), "utf-8")
+        check_file(work)
+        os.replace(work, out)
+    finally:
+        work.unlink(missing_ok=True)

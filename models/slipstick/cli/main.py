@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slipstick.cli.calibrate import calibrate
 from slipstick.cli.catalogue import check, glossary, list_, new, schema, show
 from slipstick.cli.console import (
     DONE,
@@ -372,7 +373,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (list_, show, new, check, schema, glossary, measured, record, trace, fit, import_, counts):
+for _each in (list_, show, new, check, schema, glossary, measured, record, trace, fit, import_, calibrate, counts):
     cli.add_command(_each)
 
 

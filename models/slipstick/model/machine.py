@@ -125,6 +125,14 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheLevel:
+    """A part of a cache that is smaller and faster: the keys of `CacheLevelSpec`."""
+
+    size: Expr
+    hit: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Cache:
     """A processor's cache for shared data: the keys of `CacheSpec`. Both protocols invalidate the copies of others."""
 
@@ -133,6 +141,8 @@ class Cache:
     ways: Expr
     hit: Expr
     protocol: str
+    inner: tuple[CacheLevel, ...] = ()
+    other: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +214,7 @@ class MachineLock:
     base: Expr
     most: Expr
     home: int | None = None
+    own: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ class ImportedSpec:
     document : the spec, as plain data
     words : what a reader should know: residuals, limits found, what was left out
     head, rows : the table; none where nothing was fitted
+    made : how it was made of the file
     """
 
     kind: str
@@ -29,6 +30,7 @@ class ImportedSpec:
     words: list[str] = field(default_factory=list)
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
+    made: str = "import from"
 
     def __post_init__(self) -> None:
         self.document = {self.kind: 1, "title": self.title, **self.document}
@@ -47,7 +49,7 @@ class ImportedSpec:
         """
         import yaml
 
-        lines = [f"# Made by slipstick import from {self.file}.", *(f"# {each}" for each in self.words)]
+        lines = [f"# Made by slipstick {self.made} {self.file}.", *(f"# {each}" for each in self.words)]
         body = yaml.dump(self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110)
         text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
         library = Library()
@@ -75,7 +77,8 @@ def _dumper() -> Any:
     return Dumper
 
 
-def quantity(value: float, unit: str, source: str, assumed: bool = False) -> dict[str, Any]:
-    """Give a quantity with its source, to six digits; `assumed` marks what is a convention or a guess."""
-    written = f"{value:.6g} {unit}".strip().removesuffix(" 1")
-    return {"value": written, "source": source, **({"assumed": True} if assumed else {})}
+def quantity(value: float, unit: str, source: str, assumed: bool = False, *ends: float) -> dict[str, Any]:
+    """Give a quantity with its source, to six digits; `assumed` marks what is a convention or a guess, `ends` its interval."""
+    written, *rest = (f"{each:.6g} {unit}".strip().removesuffix(" 1") for each in (value, *ends))
+    between = dict(zip(("low", "high"), rest, strict=False))
+    return {"value": written, **between, "source": source, **({"assumed": True} if assumed else {})}

@@ -253,6 +253,13 @@ class ClockedProcessorsSpec(Spec):
     step: Cycles = Field(description="cycles of one unit of computing, in which grains are measured")
 
 
+class CacheLevelSpec(Spec):
+    """A smaller and faster part of each processor's cache."""
+
+    size: Size = Field(description="size of the part")
+    hit: Time = Field(description="time of an access that finds its line there")
+
+
 class CacheSpec(Spec):
     """Each processor's cache for shared data."""
 
@@ -261,6 +268,27 @@ class CacheSpec(Spec):
     ways: Whole = Field(description="lines of one set")
     hit: Time = Field(description="time of an access that finds its line")
     protocol: Literal["write-back", "write-through"] = Field(description="when writes reach memory")
+    inner: dict[Name, CacheLevelSpec] = Field(
+        default_factory=dict, description="levels of the cache nearer to the processor, the nearest first"
+    )
+    other: Time | None = Field(
+        None, description="time to fetch a line that another processor's cache has modified; that of a miss if left out"
+    )
+
+    def check_rules(self) -> None:
+        before, last = 0.0, self.size.value
+        for name, each in self.inner.items():
+            if not before < each.size.value < last:
+                why = f"level {name} must be larger than those before it and smaller than the cache"
+                raise broken_rule(why, "inner", name, "size")
+            before = each.size.value
+
+    def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
+        """Build the cache of a checked file, whose quantities stand under `path`."""
+        inner = tuple(
+            part_of(hardware.CacheLevel, each, at, f"{path}.inner.{name}") for name, each in self.inner.items()
+        )
+        return part_of(hardware.Cache, self, at, path, inner=inner)
 
 
 class BusSpec(Spec):
@@ -330,6 +358,9 @@ class LockKindSpec(Spec):
     kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
     latency: Time = Field(description="time of acquire and release without contention, accesses included")
     access: Time = Field(_NOTHING, description="time that one access to the lock word occupies what holds it")
+    own: Time | None = Field(
+        None, description="such an access of the processor that made the last one; as long as any if left out"
+    )
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: Time = Field(_NOTHING, description="pause after the first failure")
     most: Time = Field(_NOTHING, description="longest pause")
@@ -373,7 +404,7 @@ class SharedMemorySpec(Described):
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=part_of(hardware.Cache, self.cache, at, f"{prefix}.cache") if self.cache else None,
+            cache=self.cache.build(at, f"{prefix}.cache") if self.cache else None,
             interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
             memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
             locks={

@@ -30,7 +30,8 @@ from slipstick.units import InBaseUnits, parse, show, to_base
 if TYPE_CHECKING:
     from slipstick.model.uncertainty import Uncertainty
 
-_KEYS = ("value", "source", "assumed", "meaning")
+_ENDS = ("low", "high")
+_KEYS = ("value", *_ENDS, "source", "assumed", "meaning")
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 
@@ -46,6 +47,7 @@ class Given:
     source : where the value comes from, if stated beside it
     assumed : stated to be a guess
     meaning : what it is, if its author says so
+    low, high : the interval in which it lies, in base units, if its author tells one
     """
 
     value: float
@@ -54,6 +56,8 @@ class Given:
     source: str = ""
     assumed: bool = False
     meaning: str = ""
+    low: float | None = None
+    high: float | None = None
 
     def __str__(self) -> str:
         return show(self.value, self.dimension)
@@ -111,13 +115,23 @@ class Quantity:
                 raise _refused(f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}", key, key=True)
         if "value" not in written:
             raise _refused("a quantity written as keys needs 'value'")
-        inner = replace(self, formula=False).read(written["value"])
+        plain = replace(self, formula=False)
+        inner = plain.read(written["value"])
+        assert isinstance(inner, Given)
+        low, high = (plain._end(written[key]) if key in written else None for key in _ENDS)
+        if not (inner.value if low is None else low) <= inner.value <= (inner.value if high is None else high):
+            raise _refused("the value lies outside of its interval, from low to high")
         assumed = written.get("assumed", False)
         source, meaning = (self._text(written, key) for key in ("source", "meaning"))
         if not isinstance(assumed, bool):
             raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
-        assert isinstance(inner, Given)
-        return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning)
+        return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning, low, high)
+
+    def _end(self, written: Any) -> float:
+        """Read an end of an interval, which need not be whole."""
+        found = replace(self, whole=False).read(written)
+        assert isinstance(found, Given)
+        return found.value
 
     @staticmethod
     def _text(written: dict[str, Any], key: str) -> str:
@@ -174,7 +188,7 @@ class Quantity:
         sourced = {
             "type": "object",
             "properties": {
-                "value": {"anyOf": list(plain)},
+                **{key: {"anyOf": list(plain)} for key in ("value", *_ENDS)},
                 "source": {"type": "string"},
                 "assumed": {"type": "boolean"},
                 "meaning": {"type": "string"},

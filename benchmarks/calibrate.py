@@ -1,0 +1,115 @@
+"""What `slipstick calibrate` finds on this host, twice, beside what Linux tells of it, and whether its locks exclude.
+
+Printed: sizes of caches and the line beside /sys, how far values repeat, grains that the machine is not made of, repetitions
+that were disturbed, and increments under each lock by two cores, none of which may get lost.
+
+    python benchmarks/calibrate.py [--short] [--seconds 60]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slipstick import solve
+from slipstick.errors import NoAnswerError
+from slipstick.measure.calibration.analysis import QUARTER, SPEC_LOCKS, Estimate, estimates
+from slipstick.measure.calibration.host import Calibration, clock, machine_spec
+from slipstick.measure.calibration.timing import Timing
+
+
+def told() -> dict[str, float]:
+    """Read sizes of data caches and of a line from Linux [B]; nothing elsewhere."""
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        kind, level, size = ((folder / name).read_text().strip() for name in ("type", "level", "size"))
+        if kind != "Instruction" and (kilobytes := re.fullmatch(r"(\d+)K", size)):
+            found[f"cache {level}"] = float(kilobytes[1]) * 1024
+            found["line"] = float((folder / "coherency_line_size").read_text())
+    return found
+
+
+def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
+    """Count the increments that get lost where two cores increment one number under each lock."""
+    kernels, words = calibration.cores.kernels, calibration.cores.words
+
+    @kernels.numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+    def count(words: Any, kind: int, rank: int, turns: int, total: Any) -> None:
+        for _ in range(turns):
+            mine = kernels.acquire(words, kind, rank, 2)
+            total[0] += 1
+            kernels.release(words, kind, rank, 2, mine)
+
+    lost = {}
+    for number, name in enumerate(SPEC_LOCKS, 1):
+        words[:], total = 0, np.zeros(1, dtype=np.int64)
+        done = [
+            each.submit(count, words, number, rank, turns, total) for rank, each in enumerate(calibration.cores.threads)
+        ]
+        for each in done[:2]:
+            each.result()
+        lost[name] = 2 * turns - int(total[0])
+    return lost
+
+
+def grains(timings: list[Timing], found: dict[str, Estimate], measured: list[Timing], cores: int) -> list[float]:
+    """Predict the grains on the machine that was found: relative errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "host.yaml"
+        path.write_text(machine_spec(found, timings, clock(), cores, path.name).text())
+        errors = []
+        for each in measured:
+            time = solve("grain/unit", dict(each.given), machine=path).values["time"].value
+            seconds = float(np.quantile(each.seconds, QUARTER))
+            errors.append(float(time) / seconds - 1)
+            words = ", ".join(f"{key} {value}" for key, value in each.given.items())
+            print(
+                f"  {words}: {seconds * 1e9:.1f} ns measured, {float(time) * 1e9:.1f} ns predicted, {errors[-1]:+.1%}"
+            )
+    return errors
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="small sets and little time, to see that it runs")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each of the two times [60]")
+    arguments = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    print(f"cores {cores}, load {os.getloadavg()[0]:.1f}")
+    calibration = Calibration(cores[:1], 0.3, 1 << 18) if arguments.short else Calibration(cores, arguments.seconds)
+    try:
+        runs = [calibration.timings() for _ in range(1 if arguments.short else 2)]
+        first, *again = [estimates(each, clock()) for each in runs]
+    except NoAnswerError as error:
+        print(f"refused: {error}")
+        return
+    if len(cores) > 1 and not arguments.short:
+        print(f"increments lost under each lock: {exclusion(calibration, 200_000)}")
+    known = told()
+    sizes = [each.value for path, each in sorted(first.items(), key=lambda row: row[1].value) if path.endswith("size")]
+    print(f"line {first['cache.line'].value:g} B, told {known.get('line', 0):g} B")
+    for name, size in zip((each for each in known if each != "line"), [*sizes, 0.0, 0.0], strict=False):
+        print(f"{name}: found {size / 1024:.0f} KiB, told {known[name] / 1024:.0f} KiB, ratio {size / known[name]:.2f}")
+    for path, each in first.items():
+        change = (
+            f", again {again[0][path].value / each.value - 1:+.1%}" if again and path in again[0] and each.value else ""
+        )
+        print(f"{path}: {each.value:.4g} ({each.low:.4g} to {each.high:.4g}){change}")
+    disturbed = [sum(each.disturbed for each in run) for run in runs]
+    print(f"disturbed repetitions {disturbed}, load {os.getloadavg()[0]:.1f}")
+    if arguments.short:
+        return
+    errors = grains(runs[0], first, calibration.grains(), len(cores))
+    print(f"{len(errors)} grains not used: median error {statistics.median(map(abs, errors)):.0%}, goal 25 %")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""A machine comes back from times that were made from it; what the command writes, compares and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slipstick import solve
+from slipstick.cli.main import main
+from slipstick.errors import NoAnswerError
+from slipstick.measure.calibration import host
+from slipstick.measure.calibration.analysis import SPEC_LOCKS, caches_of, estimates
+from slipstick.measure.calibration.timing import Timing
+
+NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
+SETS = [4096 * 2 ** (number / 3) for number in range(49)]
+HOST: dict[str, Any] = {
+    "step": 1.1e-9,
+    "sizes": (48 << 10, 2 << 20, 32 << 20),
+    "hits": (2e-9, 6e-9, 30e-9, 120e-9),
+    "line": 64.0,
+    "byte": 0.05e-9,
+    "own": 5e-9,
+    "handed": 60e-9,
+    "latency": 12e-9,
+    "central": 200e-9,
+}
+
+
+def read_time(known: Mapping[str, Any], size: float) -> float:
+    """The mean over reads at random of a set: each is answered by the nearest cache that has its line."""
+    time, missed = 0.0, 1.0
+    for cache, hit in zip((*known["sizes"], np.inf), known["hits"], strict=True):
+        beyond = max(0.0, 1.0 - cache / size) if np.isfinite(cache) else 0.0
+        time, missed = time + (missed - beyond) * hit, beyond
+    return time
+
+
+def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Timing]:
+    """Times that the kernels would have on a host, with noise."""
+    made: list[tuple[str, dict[str, Any], float]] = [("step", {}, known["step"]), ("swap", {}, known["own"])]
+    made += [("read", {"bytes": size}, read_time(known, size)) for size in SETS]
+    made += [("pair", {"stride": each}, 8e-9 if each < known["line"] else 11e-9) for each in (8, 16, 32, 64, 128, 256)]
+    made += [("stream", {"processors": 1}, 2 * known["byte"]), ("stream", {"processors": 2}, known["byte"])]
+    if cores > 1:
+        made += [("ping", {}, known["handed"]), *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS)]
+        made.append(("barrier", {"barrier": "central", "processors": 2}, known["central"]))
+    chance = np.random.default_rng(seed)
+    spread = (np.exp(chance.normal(0, NOISE, REPETITIONS)) for _ in made)
+    return [
+        Timing(kernel, given, seconds=list(time * noise))
+        for (kernel, given, time), noise in zip(made, spread, strict=True)
+    ]
+
+
+def values_of(known: Mapping[str, Any]) -> dict[str, float]:
+    *inner, (size, hit) = zip(known["sizes"], known["hits"], strict=False)
+    found = {
+        "processors.step": known["step"] * CLOCK,
+        "cache.size": size,
+        "cache.hit": hit,
+        "cache.line": known["line"],
+    }
+    for number, (level, time) in enumerate(inner, 1):
+        found |= {f"cache.inner.level-{number}.size": level, f"cache.inner.level-{number}.hit": time}
+    access = known["line"] * known["byte"]
+    found |= {"memory.access": access, "interconnect.hop": (known["hits"][-1] - access) / 2}
+    found |= {"cache.other": known["handed"], "locks.mcs.own": known["own"], "locks.mcs.access": known["handed"]}
+    return found | {"locks.mcs.latency": known["latency"], "barriers.central.access": known["central"] / 3}
+
+
+@st.composite
+def hosts(draw: st.DrawFn) -> dict[str, Any]:
+    ratios = draw(st.lists(st.floats(8, 40), min_size=0, max_size=1))
+    sizes = np.cumprod([draw(st.floats(16, 96)) * 1024, *ratios])
+    hits = np.cumprod([draw(st.floats(0.5, 4)) * 1e-9, *(draw(st.floats(2.5, 8)) for _ in sizes)])
+    drawn = {"sizes": tuple(sizes), "hits": tuple(hits), "line": draw(st.sampled_from((32.0, 64.0, 128.0)))}
+    scales = {key: HOST[key] * draw(st.floats(0.5, 2)) for key in ("step", "own", "handed", "central")}
+    scales["byte"] = hits[-1] / drawn["line"] * draw(st.floats(0.02, 0.5))
+    return {**drawn, **scales, "latency": scales["own"] * draw(st.floats(2.1, 4))}
+
+
+@settings(max_examples=6, deadline=None)
+@given(hosts(), st.integers(0, 1000))
+def test_a_host_comes_back_from_its_times_within_the_intervals(known: dict[str, Any], seed: int) -> None:
+    found = estimates(times_of(known, seed), CLOCK)
+    outside = {
+        path: (value, found[path])
+        for path, value in values_of(known).items()
+        if not found[path].low * 0.999 <= value <= found[path].high * 1.001
+    }
+    assert outside == {}
+
+
+def test_reads_by_the_model_of_a_grain_give_its_caches_back() -> None:
+    inner = {"first": {"size": "32 KiB", "hit": "2 ns"}, "second": {"size": "1 MiB", "hit": "6 ns"}}
+    machine: dict[str, Any] = {"machine": 1, "extends": "two-socket-server", "cache": {"inner": inner}}
+    sizes = [8192.0 * 2**number for number in range(15)]
+    seconds = []
+    for size in sizes:
+        inputs: dict[str, float | str] = {"pattern": "random", "accesses": 1, "elements": size / 8}
+        seconds.append(solve("grain/unit", inputs, machine=machine)["time"] or 0.0)
+    found = caches_of(sizes, seconds)
+    assert found.sizes == pytest.approx((32 << 10, 1 << 20, 27.5 * (1 << 20)), rel=0.01)
+    assert found.times == pytest.approx((2e-9, 6e-9, 20e-9, 81.86e-9), rel=0.01)
+
+
+def test_a_word_of_ones_own_is_faster_and_another_cache_answers_at_its_own_time() -> None:
+    lock = {"kind": "ticket", "latency": "12 ns", "access": "60 ns", "own": "4 ns"}
+    machine: dict[str, Any] = {
+        "machine": 1,
+        "extends": "two-socket-server",
+        "cache": {"other": "50 ns"},
+        "locks": {"ticket": lock},
+    }
+    section: dict[str, float | str] = {"accesses": 0, "lock": "ticket", "critical": 0}
+    assert solve("grain/unit", section, machine=machine)["time"] == pytest.approx(12e-9)
+    among = solve("grain/unit", {**section, "competitors": 1}, machine=machine)
+    assert among.values["time_alone"].value == pytest.approx(12e-9)
+    assert (among["time"] or 0.0) >= 2 * (2 + 1) * 60e-9 * 0.99  # two processors take turns, each with three accesses
+    writes: dict[str, float | str] = {"elements": 64, "pattern": "random", "access": "write", "competitors": 1}
+    assert solve("grain/unit", writes, machine=machine)["time"] == pytest.approx(
+        35e-9
+    )  # half 50 ns, half a hit of 20 ns
+
+
+def test_a_host_without_a_cache_is_refused() -> None:
+    with pytest.raises(NoAnswerError, match="no cache is found: a read takes 1e-07 s of 4096 B"):
+        caches_of([4096, 1 << 20, 1 << 28], [1e-7, 1e-7, 1e-7])
+
+
+class FakeCalibration:
+    """A host whose times are made."""
+
+    known: Mapping[str, Any] = HOST
+
+    def __init__(self, cores: Sequence[int], seconds: float) -> None:
+        self.cores = len(cores)
+
+    def timings(self) -> list[Timing]:
+        return times_of(self.known, cores=self.cores)
+
+    def grains(self) -> list[Timing]:
+        return [Timing("grain", {"accesses": 0, "compute": 100}, seconds=[110e-9] * 5)]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
+    monkeypatch.setattr(host, "Calibration", FakeCalibration)
+    monkeypatch.setattr(host, "clock", lambda: CLOCK)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
+    return FakeCalibration
+
+
+def test_the_machine_is_valid_and_compared_with_itself_later(
+    made: type[FakeCalibration], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "host.yaml"
+    assert main(["calibrate", "-o", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "cache.other" in printed
+    assert "1 grains that it is not made of are predicted with a median error of 0%" in printed
+    assert main(["check", str(out)]) == 0
+    assert main(["calibrate", "--check", str(out)]) == 0
+    assert "nothing has changed" in capsys.readouterr().out
+    monkeypatch.setattr(made, "known", {**HOST, "handed": 90e-9, "sizes": HOST["sizes"][:2], "hits": HOST["hits"][:3]})
+    assert main(["calibrate", "--check", str(out), "--json"]) == 1
+    changed = {each["path"] for each in json.loads(capsys.readouterr().out)["changes"] if each["changed"]}
+    assert {"cache.other", "locks.mcs.access", "cache.inner.level-2.size"} < changed
+    assert not {"processors.step", "cache.line", "locks.mcs.latency"} & changed
+
+
+def test_one_core_tells_no_locks(
+    made: type[FakeCalibration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "host.yaml"
+    assert main(["calibrate", "-o", str(out), "--cores", "1"]) == 0
+    assert "one core cannot tell" in capsys.readouterr().out
+    assert "locks:" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say one of --out SPEC, to write a machine, and --check SPEC"),
+        (["-o", "x.yaml", "--check", "y.yaml"], "say one of --out SPEC"),
+        (["-o", "x.txt"], "name a file that ends in .yaml"),
+        (["-o", "x.yaml", "--cores", "0,7"], "write different cores of 0, 1, such as 0; got '0,7'"),
+        (["-o", "x.yaml", "--cores", "1,1"], "write different cores of 0, 1"),
+        (["--check", "two-socket"], "did you mean 'two-socket-server'?"),
+        (["--check", "linux-cluster"], "this is no machine that slipstick calibrate wrote"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(
+    made: type[FakeCalibration], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", *arguments]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_without_numba_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("slipstick.measure.calibration.timing.find_spec", lambda name: None)
+    assert main(["calibrate", "-o", str(tmp_path / "host.yaml")]) == 2
+    assert "slipstick[fast]" in capsys.readouterr().err
