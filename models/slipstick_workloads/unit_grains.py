@@ -304,7 +304,8 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
             per_line, known(size, "the size of a cache") / known(cache.line, "the size of a line")
         )
 
-    time, missed, all_missed = zero(TIME), 1.0, miss_ratio(cache.size)
+    time: Expr = zero(TIME)
+    missed, all_missed = 1.0, miss_ratio(cache.size)
     for level in cache.inner:
         time, missed = time + (missed - miss_ratio(level.size)) * level.hit, miss_ratio(level.size)
     found = 1.0 - all_missed

@@ -146,7 +146,7 @@ class _Steps:
         kind = word(self.inputs, "lock")
         if kind == NONE:
             return then()
-        latency = lock_kind(self.machine, kind).latency
+        latency = lock_kind(self.machine, kind, Number(float(self.processors) - 1)).latency
         if locks := number(self.inputs, "locks"):
             together = self.run.steps / self.run.rounds if name == "collision" else Number(float(self.processors))
             latency *= 1 + maximum(together - 1, 0) / (2 * locks)
