@@ -20,7 +20,7 @@ import numpy as np
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick.measure.calibration.analysis import QUARTER, SPEC_LOCKS, Estimate, estimates
+from slipstick.measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
 from slipstick.measure.calibration.host import Calibration, clock, machine_spec
 from slipstick.measure.calibration.timing import Timing
 
@@ -59,7 +59,7 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
     return lost
 
 
-def grains(timings: list[Timing], found: dict[str, Estimate], measured: list[Timing], cores: int) -> list[float]:
+def grains(timings: list[Timing], found: dict[str, HostValue], measured: list[Timing], cores: int) -> list[float]:
     """Predict the grains on the machine that was found: relative errors."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.yaml"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
-from slipstick.measure.calibration import host
+from slipstick.measure.calibration import host, timing
 from slipstick.measure.calibration.analysis import SPEC_LOCKS, caches_of, estimates
-from slipstick.measure.calibration.timing import Timing
+from slipstick.measure.calibration.timing import Cores, TimedKernel, Timing
 
 NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
 SETS = [4096 * 2 ** (number / 3) for number in range(49)]
@@ -134,6 +134,15 @@ def test_a_word_of_ones_own_is_faster_and_another_cache_answers_at_its_own_time(
 def test_a_host_without_a_cache_is_refused() -> None:
     with pytest.raises(NoAnswerError, match="no cache is found: a read takes 1e-07 s of 4096 B"):
         caches_of([4096, 1 << 20, 1 << 28], [1e-7, 1e-7, 1e-7])
+
+
+def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "PATIENCE", -1.0)
+    cores = Cores.__new__(Cores)
+    monkeypatch.setattr(cores, "once", lambda kernel, parties, turns: (0.01, 0.5), raising=False)
+    busy = "2 of 2 repetitions of the kernel ping were disturbed, and 5 undisturbed ones are needed; end them"
+    with pytest.raises(NoAnswerError, match=f"other programs use the cores: {busy}"):
+        cores.measure(TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0)
 
 
 class FakeCalibration:

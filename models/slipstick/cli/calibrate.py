@@ -15,8 +15,8 @@ from slipstick.cli.imported import check_new, write_spec
 from slipstick.cli.measured import refuse
 
 if TYPE_CHECKING:
-    from slipstick.measure.calibration.analysis import Estimate
-    from slipstick.measure.calibration.host import Change
+    from slipstick.measure.calibration.analysis import HostValue
+    from slipstick.measure.calibration.host import HostChange
     from slipstick.measure.calibration.timing import Timing
     from slipstick.report.formatting import TextTable
 
@@ -112,19 +112,19 @@ def _judged(predicted: Sequence[dict[str, Any]]) -> str:
     return f"{len(predicted)} grains that it is not made of are predicted with a median error of {error:.0%}{verdict}"
 
 
-def _verdict(changes: Sequence[Change]) -> str:
+def _verdict(changes: Sequence[HostChange]) -> str:
     changed = [each.path for each in changes if each.changed]
     return f"changed: {', '.join(changed)}" if changed else "nothing has changed beyond intervals and 10 %"
 
 
-def _values_table(found: Mapping[str, Estimate]) -> TextTable:
+def _values_table(found: Mapping[str, HostValue]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     rows = [[path, *(_shown(path, end) for end in each)] for path, each in found.items()]
     return TextTable(["value", "measured", "from", "to"], rows, (1, 2, 3))
 
 
-def _changes_table(changes: Sequence[Change]) -> TextTable:
+def _changes_table(changes: Sequence[HostChange]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     rows = []

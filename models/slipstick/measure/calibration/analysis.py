@@ -48,7 +48,7 @@ _COARSE = 2**0.25
 """Ratio of one size tried to the next."""
 
 
-class Estimate(NamedTuple):
+class HostValue(NamedTuple):
     """A value of a machine, and its interval, in base units."""
 
     value: float
@@ -63,7 +63,7 @@ class Caches(NamedTuple):
     times: tuple[float, ...]
 
 
-def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[str, Estimate]:
+def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[str, HostValue]:
     """Find the values of a machine, with intervals, by their paths in its spec.
 
     Parameters
@@ -82,7 +82,7 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     caches = tuple(value for path, value in point.items() if path.endswith("size"))
     draws = [values(timings, clock, lambda times: float(chance.choice(times)), caches) for _ in range(DRAWS)]
     ends = {path: [value, *(each[path] for each in draws)] for path, value in point.items()}
-    return {path: Estimate(point[path], min(each), max(each)) for path, each in ends.items()}
+    return {path: HostValue(point[path], min(each), max(each)) for path, each in ends.items()}
 
 
 def values(

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slipstick.errors import Problem, SpecError
-from slipstick.measure.calibration.analysis import SPEC_LOCKS, Estimate
-from slipstick.measure.calibration.timing import PASSES, Array, Cores, Run, Timing
+from slipstick.measure.calibration.analysis import SPEC_LOCKS, HostValue
+from slipstick.measure.calibration.timing import PASSES, Array, Cores, TimedKernel, Timing
 from slipstick.measure.imports.imported import ImportedSpec, quantity
 from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import Given
@@ -105,9 +105,11 @@ class Calibration:
             runs.append(self._grain(timing, elements=size // _ELEMENT, accesses=_READS))
         runs += [self._pairs(stride) for stride in _STRIDES]
         runs += [self._stream(parties) for parties in sorted({1, self.parties})]
-        runs.append(Run(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks)))
+        runs.append(TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks)))
         if self.parties > 1:
-            runs.append(Run(Timing("ping", {}, 2), lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks), 2))
+            runs.append(
+                TimedKernel(Timing("ping", {}, 2), lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks), 2)
+            )
             runs += [self._grain(Timing("lock", {"lock": name}), lock=name) for name in SPEC_LOCKS]
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
@@ -124,7 +126,7 @@ class Calibration:
                 runs.append(self._grain(Timing("grain", grain), parties, write=grain.get("access") == "write", **shape))
         return self._run(runs)
 
-    def _run(self, runs: list[Run]) -> list[Timing]:
+    def _run(self, runs: list[TimedKernel]) -> list[Timing]:
         share = self.seconds / 3 / (PASSES * len(runs))
         for each in runs * PASSES:
             self.cores.measure(each, share)
@@ -142,7 +144,7 @@ class Calibration:
         lock: str = "",
         critical: int = 0,
         barrier: str = "",
-    ) -> Run:
+    ) -> TimedKernel:
         kernels, cores = self.cores.kernels, self.cores
         numbers = [("", *names).index(name) for names, name in ((SPEC_LOCKS, lock), (BARRIERS, barrier))]
         warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
@@ -155,17 +157,17 @@ class Calibration:
         def warm() -> None:
             cores.once(self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE))
 
-        return Run(timing, run, parties, warm if elements > 1 else None)
+        return TimedKernel(timing, run, parties, warm if elements > 1 else None)
 
-    def _pairs(self, stride: int) -> Run:
+    def _pairs(self, stride: int) -> TimedKernel:
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
 
         def run(rank: int, turns: int, ticks: Array) -> None:
             kernels.pairs(memory, words, 1024, 64, stride // _ELEMENT, turns, ticks)
 
-        return Run(Timing("pair", {"stride": stride}), run)
+        return TimedKernel(Timing("pair", {"stride": stride}), run)
 
-    def _stream(self, parties: int, elements: int = 0) -> Run:
+    def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
         """Add up so many elements, or all, in pieces, each core in its own part of them."""
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
         part = (elements or len(memory)) // parties
@@ -174,11 +176,11 @@ class Calibration:
         def run(rank: int, turns: int, ticks: Array) -> None:
             kernels.stream(memory, words, parties, rank * part, piece, part // piece, turns, ticks)
 
-        return Run(Timing("stream", {"processors": parties}, piece * parties * _ELEMENT), run, parties)
+        return TimedKernel(Timing("stream", {"processors": parties}, piece * parties * _ELEMENT), run, parties)
 
 
 def machine_spec(
-    found: Mapping[str, Estimate], timings: Sequence[Timing], clock: float, parties: int, out: str
+    found: Mapping[str, HostValue], timings: Sequence[Timing], clock: float, parties: int, out: str
 ) -> ImportedSpec:
     """Write a machine as a spec, with intervals, and with what is assumed.
 
@@ -247,7 +249,7 @@ _GIVEN: Mapping[str, Any] = {
 """What is not measured, in the order in which a machine is written."""
 
 
-class Change(NamedTuple):
+class HostChange(NamedTuple):
     """A value of a machine then and now, in base units; absent where one of the two has no such cache."""
 
     path: str
@@ -256,7 +258,7 @@ class Change(NamedTuple):
     changed: bool
 
 
-def compared(file: Path, found: Mapping[str, Estimate]) -> list[Change]:
+def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
     """Compare a machine with what is measured now: a value has changed if the intervals are apart, and it by over 10 %.
 
     Raises
@@ -272,11 +274,11 @@ def compared(file: Path, found: Mapping[str, Estimate]) -> list[Change]:
     for path in dict.fromkeys([*found, *_measured_paths(spec)] if found else ()):
         now, then = found.get(path), _given(spec, path)
         if now is None or then is None:
-            changes.append(Change(path, then.value if then else None, now.value if now else None, True))
+            changes.append(HostChange(path, then.value if then else None, now.value if now else None, True))
             continue
         low, high = (end if end is not None else then.value for end in (then.low, then.high))
         apart = now.low > high or now.high < low
-        changes.append(Change(path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY))
+        changes.append(HostChange(path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY))
     return changes
 
 

@@ -56,7 +56,7 @@ Kernel = Callable[[int, int, Array], Any]
 over them the clocks are written."""
 
 
-class Run(NamedTuple):
+class TimedKernel(NamedTuple):
     """A kernel that is to be timed on so many cores, and what to do before, so that caches are as they will stay."""
 
     timing: Timing
@@ -112,7 +112,7 @@ class Cores:
         elapsed = ended - begun
         return float(elapsed[0]), float(min((spent - used) / elapsed))
 
-    def measure(self, run: Run, seconds: float) -> None:
+    def measure(self, run: TimedKernel, seconds: float) -> None:
         """Repeat a kernel, and add to its times, in about so many seconds.
 
         Raises
