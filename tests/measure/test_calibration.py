@@ -140,8 +140,8 @@ def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(timing, "PATIENCE", -1.0)
     cores = Cores.__new__(Cores)
     monkeypatch.setattr(cores, "once", lambda kernel, parties, turns: (0.01, 0.5), raising=False)
-    busy = "2 of 2 repetitions of the kernel ping were disturbed, and 5 undisturbed ones are needed; end them"
-    with pytest.raises(NoAnswerError, match=f"other programs use the cores: {busy}"):
+    wanted = " undisturbed ones are needed; end them, name other --cores, or give more --seconds"
+    with pytest.raises(NoAnswerError, match=f"2 of 2 repetitions of the kernel ping were disturbed, and 5{wanted}"):
         cores.measure(TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0)
 
 
