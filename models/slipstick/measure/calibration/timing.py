@@ -51,7 +51,7 @@ class Timing:
     disturbed: int = 0
 
 
-Kernel = Callable[[int, int, Array], Any]
+KernelCall = Callable[[int, int, Array], Any]
 """A kernel, called with the rank of a core, a number of turns, and eight numbers: the first is the seed of its addresses, and
 over them the clocks are written."""
 
@@ -60,7 +60,7 @@ class TimedKernel(NamedTuple):
     """A kernel that is to be timed on so many cores, and what to do before, so that caches are as they will stay."""
 
     timing: Timing
-    kernel: Kernel
+    kernel: KernelCall
     parties: int = 1
     warm: Callable[[], Any] | None = None
 
@@ -100,7 +100,7 @@ class Cores:
         for each in self.threads:
             each.shutdown()
 
-    def once(self, kernel: Kernel, parties: int, turns: int) -> tuple[float, float]:
+    def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float]:
         """Run a kernel on some cores at once; give its time on the first, and the least share that a thread was running."""
 
         ticks = self.chance.integers(1 << 62, size=(parties, 8))
