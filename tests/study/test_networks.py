@@ -295,6 +295,19 @@ def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys
     assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2
 
 
+def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> None:
+    (tmp_path / "door.yaml").write_text(DOOR)
+    asked = "time_until[door,2]"
+    found = results(
+        tmp_path,
+        f"study: 1\nbase: {{model: door.yaml, method: simulation, simulation.precision: 20%}}\nanswer: ['{asked}']\n"
+        "vary: {classes.guests.arrivals: [1 /s]}\n",
+    )
+    assert isinstance(found, Results)
+    assert found.cases["base"].ends(asked) == pytest.approx((3.0, 3.0))
+    assert [each.tolist() for each in found.sweeps[0].ends(asked)] == [[pytest.approx(3.0)]] * 2
+
+
 @pytest.mark.parametrize("count", [3, 501])  # of so many values no model is built for each
 def test_the_time_since_the_start_is_an_axis(count: int, tmp_path: Path) -> None:
     """A place for one, up at rate 1, down at rate 1: P(taken) = (1 - exp(-2 t)) / 2."""

@@ -138,7 +138,8 @@ class Evaluator:
         if isinstance(self.built.model, Model) and "time" in found:
             found |= overhead(found, self.built.model.useful)
         further = [name for name in wanted or () if name not in found and name in self.names]
-        found |= in_whole_answers(points, further, count) | transient_columns(self.built, further, values, count)
+        found |= in_whole_answers(points, further, count)
+        found |= transient_columns(self.built, further, values, count, self.form.estimated)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
@@ -198,20 +199,29 @@ def transient_at(built: BuiltModel, names: Iterable[str], values: Mapping[str, f
 
 
 def transient_columns(
-    built: BuiltModel, names: Sequence[str], values: Mapping[str, Array], count: int
+    built: BuiltModel, names: Sequence[str], values: Mapping[str, Array], count: int, estimated: bool
 ) -> dict[str, Array]:
-    """Give the transient values among some [points]; not a number where there is none."""
+    """Give the transient values among some [points]; not a number where there is none.
+
+    Beside estimates each is its own interval, for it is none.
+    """
     rows = [{path: float(each[row % len(each)]) for path, each in values.items()} for row in range(count)]
     found = [transient_at(built, names, each) for each in rows]
-    return {
+    columns = {
         name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
     }
+    ends = ("low", "high") if estimated else ()
+    return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
 
 
 def with_transient(answer: Answer, built: BuiltModel, names: Iterable[str]) -> Answer:
     """Give an answer the transient values among some, and a note on each that there is not."""
     found = {} if answer.failed else transient_at(built, names, {})
-    known = {name: Value(each, unit_of(name)) for name, each in found.items() if not isinstance(each, str)}
+    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
+    known = {
+        name: Value(each, unit_of(name), *([each] * 2 if answer.converged is not None else ()))
+        for name, each in numbers.items()
+    }
     notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
     notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
     return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))

@@ -403,7 +403,7 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     further = [key for key in answer if key not in columns and key in known]
     columns |= in_whole_answers(points, further, len(rows))
     numbers = {axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named}
-    columns |= transient_columns(built, further, numbers, len(rows))
+    columns |= transient_columns(built, further, numbers, len(rows), form.estimated)
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     answers: list[Answer] = []
     for number, row in enumerate(rows if whole else ()):
