@@ -286,6 +286,40 @@ def test_a_path_goes_by_name_or_by_number(tmp_path: Path) -> None:
         ]
 
 
+REPEATED = """\
+activity: 1
+population: {processors: 4}
+resources: {memory: {discipline: ps, count: 2}, table: {lock: fifo, count: 2}}
+cycle:
+  - {name: read, service: memory, time: 1 us}
+  - {name: first, service: memory.0, time: 2 us}
+  - {hold: table, body: [{name: crit, delay: 3 us}]}
+"""
+
+
+def test_a_step_at_a_repeated_resource_uses_one_of_them_at_random(tmp_path: Path) -> None:
+    found = model(tmp_path, REPEATED)
+    assert found.resources == {f"memory.{k}": Station(discipline="ps") for k in range(2)} | {
+        f"table.{k}": Lock() for k in range(2)
+    }
+    read, crit = time("cycle.read.time", 1e-6), delay(time("cycle.2.body.crit.delay", 3e-6), name="crit")
+    assert found.population.bodies[0] == (
+        choose(*((0.5, service(f"memory.{k}", read, name=f"read.{k}")) for k in range(2)))
+        >> service("memory.0", time("cycle.first.time", 2e-6), name="first")
+        >> choose(*((0.5, hold(f"table.{k}", crit)) for k in range(2)))
+    )
+    again = dump(found)
+    assert "{name: read, service: memory, time: 1e-06 s}" in again
+    assert "table: {lock: fifo, count: 2}" in again
+    assert dump(model(tmp_path, again)) == again
+
+
+def test_one_of_a_repeated_resource_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path, REPEATED.replace("memory.0", "memory.2")) == [
+        "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which is not there; did you mean 'memory.1'?"
+    ]
+
+
 def test_a_step_may_be_done_twice_if_it_is_the_same(tmp_path: Path) -> None:
     head = "parameters: {t: 1 s}\npopulation: {processors: 2}"
     text = activity("{name: a, delay: t}", "{name: a, delay: t}", head=head)

@@ -23,7 +23,7 @@ from slipstick.expression.nodes import Expr, Number, Parameter, zero
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system
-from slipstick.model.activity import each_once, hold, parallel, pipeline, serial, then
+from slipstick.model.activity import choose, each_once, hold, parallel, pipeline, serial, then
 from slipstick.model.machine import Machine, Network, SharedMemory
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
@@ -149,9 +149,8 @@ class StepSpec(ItemSpec):
 
     node = activities.Step
 
-    def step(self, reader: ActivityReader, time: Expr, resource: str | None, loc: Loc) -> activities.Step:
+    def step(self, reader: ActivityReader, name: str, time: Expr, resource: str | None, loc: Loc) -> activities.Step:
         """Build the step, with a name of its own."""
-        name = self.name or reader.numbered(resource or "delay")
         scv = 0.0 if self.scv is None else self.scv.value
         made = activities.Step(name, time, resource, self.component, self.technology, scv)
         reader.add_step(made, loc)
@@ -175,7 +174,8 @@ class DelaySpec(StepSpec):
     key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
-        return self.step(reader, reader.values.expr(self.delay, (*loc, "delay"), TIME), None, loc)
+        time = reader.values.expr(self.delay, (*loc, "delay"), TIME)
+        return self.step(reader, self.name or reader.numbered("delay"), time, None, loc)
 
 
 class ServiceSpec(StepSpec):
@@ -188,14 +188,15 @@ class ServiceSpec(StepSpec):
     alike = ("resource",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
-        return self.step(reader, reader.values.expr(self.time, (*loc, "time"), TIME), self.service, loc)
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+        name, time = self.name or reader.numbered(self.service), reader.values.expr(self.time, (*loc, "time"), TIME)
+        return reader.at_one(self.service, lambda one, mark: self.step(reader, name + mark, time, one, loc))
 
 
 class HoldSpec(ItemSpec):
     """A body executed while a lock or a permit is held."""
 
-    hold: Name = Field(description="the lock, the permits, or the monitor")
+    hold: Label = Field(description="the lock, the permits, or the monitor")
     mode: Annotated[str, one_of(activities.MODES)] | None = Field(None, description="how a reader-writer lock is held")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
@@ -203,7 +204,10 @@ class HoldSpec(ItemSpec):
     use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
-    make = staticmethod(activities.hold)
+
+    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+        body = reader.body(self.body, (*loc, "body"))
+        return reader.at_one(self.hold, lambda one, _: hold(one, body, self.mode or ""))
 
 
 class WaitSpec(ItemSpec):
@@ -300,7 +304,27 @@ class ChooseSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Choice, writer: ActivityWriter) -> dict[str, Any]:
+        if (one := _of_repeated(activity, writer.counts)) is not None:
+            return writer.body(one)[0]
         return {"choose": [{"p": writer.values.written(p), "do": writer.body(body)} for p, body in activity.options]}
+
+
+def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> activities.Activity | None:
+    """Give the use of a repeated resource that a choice stands for, if it is one between all of them."""
+    first, share = choice.options[0][1], Number(1 / len(choice.options))
+    if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
+        return None
+    whole = first.resource.removesuffix(".0")
+    if counts.get(whole) != len(choice.options):
+        return None
+
+    def at(mark: str) -> activities.Activity:
+        if isinstance(first, activities.Hold):
+            return replace(first, resource=whole + mark)
+        return replace(first, name=first.name.removesuffix(".0") + mark, resource=whole + mark)
+
+    alike = all(option == (share, at(f".{index}")) for index, option in enumerate(choice.options))
+    return at("") if alike else None
 
 
 class RepeatSpec(ItemSpec):
@@ -526,7 +550,21 @@ class ResourceSpec(Spec):
         return _as_keys(cls, resource, values.keys(resource))
 
 
-class StationSpec(ResourceSpec):
+class RepeatedSpec(ResourceSpec):
+    """A resource of which there may be several alike, each with a queue of its own."""
+
+    count: int | None = Field(
+        None,
+        description="how many there are: NAME.0, NAME.1 and so on; a step at NAME uses one of them at random",
+        ge=1,
+        le=1024,
+    )
+
+    def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
+        return super(RepeatedSpec, self.model_copy(update={"count": None})).build(values, loc)
+
+
+class StationSpec(RepeatedSpec):
     """Servers with a queue."""
 
     servers: int = Field(1, description="how many serve at the same time", ge=1, le=MOST_SERVERS)
@@ -535,11 +573,11 @@ class StationSpec(ResourceSpec):
     key, node = "station", system.Station
 
 
-class LockSpec(ResourceSpec):
+class LockSpec(RepeatedSpec):
     """A lock."""
 
     lock: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
-    word: Name | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
+    word: Label | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
     access: TimeOrFormula | None = Field(None, description="time that one access to the lock word occupies the station")
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: TimeOrFormula | None = Field(None, description="pause after the first failure")
@@ -557,7 +595,7 @@ class LockSpec(ResourceSpec):
             raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
 
 
-class PermitsSpec(ResourceSpec):
+class PermitsSpec(RepeatedSpec):
     """A counted resource that is held over a body, such as a pool of threads, connections or licences."""
 
     permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
@@ -802,7 +840,11 @@ class ActivityReader:
 
     def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
         self._name, self._spec, self.values = name, spec, values
-        self._resources = {name: each.build(values, ("resources", name)) for name, each in spec.resources.items()}
+        repeated = {key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)}
+        self._counts = {key: each.count for key, each in repeated.items() if each.count is not None}
+        self._resources: dict[str, system.Resource] = {}
+        for label, each in spec.resources.items():
+            self._resources |= dict.fromkeys(self._each(label), each.build(values, ("resources", label)))
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
@@ -862,6 +904,24 @@ class ActivityReader:
         """Build items as one activity."""
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
+    def _each(self, resource: str) -> list[str]:
+        """Name the resource, or each of a repeated one."""
+        count = self._counts.get(resource)
+        return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
+
+    def at_one(self, resource: str, make: Callable[[str, str], activities.Activity]) -> activities.Activity:
+        """Make the use of a resource; of a repeated one, that of one chosen at random, each with the same probability.
+
+        Parameters
+        ----------
+        make : makes the use from the name of the resource, and what its steps add to their names
+        """
+        if resource not in self._counts:
+            return make(resource, "")
+        self._taken[resource] += 1
+        names = self._each(resource)
+        return choose(*((1 / len(names), make(each, each.removeprefix(resource))) for each in names))
+
     def listed(self, value: list[Any], loc: Loc) -> object:
         """Read a list of items as one activity, a list of such lists as several, one of options as probabilities and activities."""
         if (value and isinstance(value[0], ItemSpec)) or not value:
@@ -907,6 +967,7 @@ class ActivityReader:
 
     def _check_resource(self, made: activities.Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
+        made = made.options[0][1] if isinstance(made, activities.Choice) else made  # of a repeated resource
         alone = hold(made.resource, then(), made.mode) if isinstance(made, activities.Hold) else made
         first = made.parts[0] if isinstance(made, activities.Then) else made
         try:
@@ -973,10 +1034,16 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
-    writer = ActivityWriter()
+    writer = ActivityWriter(model.resources)
     body = writer.population(model)
     kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
-    resources = {name: kinds[type(each)].write(each, writer.values) for name, each in model.resources.items()}
+    resources: dict[str, dict[str, Any]] = {}
+    for name, each in model.resources.items():
+        whole, _, index = name.rpartition(".")
+        if index not in map(str, range(writer.counts.get(whole, 0))):
+            resources[name] = kinds[type(each)].write(each, writer.values)
+        elif index == "0":
+            resources[whole] = {**kinds[type(each)].write(each, writer.values), "count": writer.counts[whole]}
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
@@ -985,10 +1052,24 @@ def activity_data(model: system.Model) -> dict[str, Any]:
 
 
 class ActivityWriter:
-    """Writes activities as the plain data of a file."""
+    """Writes activities as the plain data of a file.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    resources : of the model
+
+    Attributes
+    ----------
+    counts : how many resources NAME.0, NAME.1 and so on are alike, by NAME
+    """
+
+    def __init__(self, resources: Mapping[str, system.Resource]) -> None:
         self.values = QuantityWriter()
+        self.counts: Counter[str] = Counter()
+        for name, each in resources.items():
+            whole, _, index = name.rpartition(".")
+            if index == str(self.counts[whole]) and each == resources[f"{whole}.0"]:
+                self.counts[whole] += isinstance(each, system.Station | system.Lock | system.Permits)
         self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
 
     def inner(self, value: object) -> object:
