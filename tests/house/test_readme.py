@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,14 @@ def test_a_command_of_readme_runs(
     assert capsys.readouterr().out
 
 
-def test_the_study_of_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_of_readme_finds_what_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = next(block for block in re.findall(r"```yaml\n(.+?)```", README, re.DOTALL) if block.startswith("study"))
     (tmp_path / "mine.yaml").write_text(study)
     monkeypatch.chdir(tmp_path)
     assert main(["run", "mine.yaml"]) == 0
-    assert (tmp_path / "reports" / "mine" / "report.md").is_file()
+    report = (tmp_path / "reports" / "mine" / "report.md").read_text()
+    (said,) = re.findall(r"```text\n(- .+?)```", README, re.DOTALL)
+    assert said in report
 
 
 def test_the_mistakes_of_readme_are_named_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,26 +43,44 @@ def test_the_mistakes_of_readme_are_named_as_it_says(tmp_path: Path, capsys: pyt
         "machine: 1\nprocessors: {count: 4}\nsystem: {signal: 5 us}\nmemory: {page: 4096}\n# a typo\nnetwerk: atm-oc3\n"
     )
     assert main(["check", str(path)]) == 2
-    shown = re.search(r"```text\n(.+?)```", README, re.DOTALL)
+    shown = re.search(r"```text\n(my-.+?)```", README, re.DOTALL)
     assert shown is not None
     printed = capsys.readouterr().err.replace(f"{tmp_path}/", "").removeprefix("error: ")
     assert printed == shown[1]
 
 
-def test_readme_names_every_study_once_with_its_report() -> None:
-    named = re.findall(r"^\| \[([a-z-]+)\]\(reports/([a-z-]+)/report\.md\) \|", README, re.MULTILINE)
-    assert all(name == folder for name, folder in named)
-    assert sorted(name for name, _ in named) == sorted(
-        path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml")
+def test_the_gallery_has_every_study_and_readme_the_stories() -> None:
+    gallery = (ROOT / "reports" / "README.md").read_text()
+    studies = {path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml")}
+    assert set(re.findall(r"^## \[.+\]\(([a-z-]+)/report\.md\)$", gallery, re.MULTILINE)) == studies, (
+        "write the gallery again: slipstick gallery reports/*/ --out reports/README.md"
     )
+    named = re.findall(r"^\| `([a-z-]+)` \| .+\?", README, re.MULTILINE)
+    assert len(named) == 8
+    assert set(named) <= studies
+
+
+def test_readme_works_where_no_file_is_beside_it() -> None:
+    found = spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert found is not None
+    assert found.loader is not None
+    build = module_from_spec(found)
+    found.loader.exec_module(build)
+    alone = build.readme_of_index(README)
+    assert README.count("![") == 1
+    assert re.findall(r"\]\((?!https?:)", alone) == []
+    assert "a queueing network" in alone
+    linked = build.readme_of_index(README, "https://example.org/tree/main/")
+    assert len(re.findall(r"\]\(https://example\.org/tree/main/[a-z]", linked)) == len(re.findall(r"\]\(", README))
 
 
 def test_what_readme_links_to_is_there() -> None:
     assert [path for path in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / path).exists()] == []
 
 
-def test_the_questions_of_readme_are_keys_of_a_study() -> None:
-    table = README.partition("| key | question |\n")[2].partition("\n\n")[0]
+def test_the_questions_of_the_page_on_studies_are_keys_of_a_study() -> None:
+    page = (ROOT / "models" / "slipstick" / "documentation" / "studies.md").read_text()
+    table = page.partition("| key | question |\n")[2].partition("\n\n")[0]
     named = [key for line in table.splitlines()[1:] for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])]
     assert len(named) > 9
     assert set(named) <= StudySpec.model_fields.keys()

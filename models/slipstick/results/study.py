@@ -48,7 +48,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingExtraError(name, f"a table of {name}", "report" if name == "polars" else "") from None
+        raise MissingExtraError(name, f"a table of {name}", "frames" if name == "polars" else "") from None
 
 
 class Computed(Protocol):

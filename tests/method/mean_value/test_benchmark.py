@@ -94,8 +94,8 @@ def test_models_of_the_promise_are_not_those_of_tuning() -> None:
     assert first.population != program.generated("locks", 4.0, program.PROMISED[0]).population
 
 
-def test_readme_shows_the_error_of_every_construct_and_notes_say_the_worst() -> None:
-    text = (Path(program.__file__).parents[1] / "README.md").read_text()
+def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_the_worst() -> None:
+    text = (Path(program.__file__).parents[1] / "models/slipstick/documentation/methods.md").read_text()
     table = text[text.index("| construct |") :].split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
     assert list(rows) == [*program.CONSTRUCTS, "**all**"]

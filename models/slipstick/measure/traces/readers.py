@@ -268,7 +268,7 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
-    polars = _library("polars", "reading Parquet", "report")
+    polars = _library("polars", "reading Parquet", "frames")
     try:
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()

@@ -362,7 +362,7 @@ _OUTSIDE = (
 )
 """What no error is promised for: the class of the error, and the models that it is of.
 
-The errors are the worst of benchmarks/mean_value.py, as README shows them: of constant times; of arrivals at locks and
+The errors are the worst of benchmarks/mean_value.py, as documentation/methods.md shows them: of constant times; of arrivals at locks and
 forks (95 of 100, and the worst); of nested locks. Those of forks are from its models 501 to 540, of pipelines from
 tests/method/mean_value/test_maxima.py."""
 
