@@ -351,6 +351,7 @@ class Timeline:
     phase : when the processors first went on together, after the slowest of them; none if they never did [s]
     useful : components that count as useful work
     ended : the program ended, so that all its spans are there; else those that went on at the end are not
+    visits : (member, station, when) of each request to a station, those to the words of locks among them
     """
 
     spans: tuple[TimelineInterval, ...]
@@ -362,6 +363,7 @@ class Timeline:
     phase: float | None = None
     useful: tuple[str, ...] = ("busy",)
     ended: bool = False
+    visits: tuple[tuple[int, str, float], ...] = ()
 
     @property
     def covered(self) -> float:

@@ -11,6 +11,9 @@ from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.law.account import PHASE_TIME
+from slipstick.measure.traces.trace import trace_of
+from slipstick.measure.traces.views import matrix
+from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.schema.inputs import build, resolve
@@ -38,6 +41,15 @@ def value(answer: Answer, name: str = "time") -> float:
 def transition(processors: int, barrier: str = "tree") -> float:
     """Give T_B(N) [s]."""
     return float(Tape([barrier_cost(TC2000.barriers[barrier], Number(float(processors)))]).run({})[0][0])
+
+
+def test_accesses_of_a_run_hold_those_to_the_words_of_locks() -> None:
+    given = {"repeat": (10.0,), "processors": (1.0,), "critical": (1.0,)}
+    lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
+    trace = trace_of(
+        timeline(PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="test-and-set", **lists)), "run"
+    )
+    assert (trace.objects, matrix(trace).tolist()) == (("memory-0",), [[20.0]])  # to take and to release
 
 
 def composed(iterations: list[float], sequential: float = 0.0) -> float:

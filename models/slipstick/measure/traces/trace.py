@@ -459,8 +459,8 @@ def _one_after_other(together: Sequence[tuple[float, float, int, int]]) -> list[
 def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     """Take the timeline of a simulated run as a trace, as far as it holds all that every processor did.
 
-    Its accesses are the services at stations, such as memory modules, and the times in monitors of pools, each at its
-    start; where there are none, each span is an access to what it is booked to.
+    Its accesses are the requests to stations, such as memory modules and the words of locks, and the times in monitors of
+    pools, each at its start; where there are none, each span is an access to what it is booked to.
 
     Parameters
     ----------
@@ -472,9 +472,11 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
         label = found.named(found.labels, timeline.component(span))
         lane = found.named(found.lanes, (span.member, span.branch))
         found.span(lane, label, span.start, span.end)
-        place = timeline.places.get(span.label, "")
-        if place in timeline.levels and not is_processor(place) and span.start < covered:
-            found.access(lane, place, span.start)
+        if label == found.labels.get("monitor") and span.start < covered:
+            found.access(lane, timeline.places[span.label], span.start)
+    for member, station, start in timeline.visits:
+        if start < covered and not is_processor(station):
+            found.access(found.named(found.lanes, (member, 0)), station, start)
     return of_members(found, timeline.useful, timeline.covered, timeline.levels)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from slipstick.results.study import Timeline, TimelineInterval
-from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plain.kernel import Kernel, Trace
+from slipstick.sim.plan.plan import Op, Plan, Where
 
 
 def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
@@ -33,7 +33,8 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
             change[0] += sign * present
             change[1] += sign * busy
 
-    kernel = Kernel(plan, seed, log=log, observe=observe)
+    trace: Trace = []
+    kernel = Kernel(plan, seed, trace=trace, log=log, observe=observe)
     wanted = cycles * max(plan.population, 1)
     while kernel.events < events and kernel.run(1):
         if not plan.once and sum(kernel.cycles) >= wanted:
@@ -41,7 +42,18 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
     levels = {name: _levels(each) for name, each in changes.items()}
-    return Timeline(tuple(spans), levels, kernel.now, ended=plan.once and kernel.events < events)
+    ended = plan.once and kernel.events < events
+    return Timeline(tuple(spans), levels, kernel.now, ended=ended, visits=tuple(_visits(plan, trace)))
+
+
+def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
+    """Pick the requests to stations out of a trace; not those to processors, of which each member has its own."""
+    names = {
+        pc: plan.stations[operands[0]].name
+        for pc, (op, *operands) in enumerate(plan.code)
+        if op == Op.SERVE and operands[4] == Where.FIXED
+    }
+    return ((customer, names[pc], now) for now, customer, _, pc in trace if pc in names)
 
 
 def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
