@@ -198,7 +198,7 @@ class _Cluster:
         self.found.end = self.system.run()
         self.found.accounts = [each.account for each in asking]
         for each in range(self.found.processors):
-            station = self.system.station_called(f"processor-{each}")
+            station = self.system.resource("station", f"processor-{each}")
             station.accumulate(self.found.end)
             self.found.queue.append(station.area / self.found.end)
         return self.found
@@ -214,7 +214,7 @@ class _Cluster:
                 begun = me.now
                 for step in range(1, processors):
                     yield from self._operate(me, number, times.send, "send")
-                    me.spawn(self._diff(number, (number + step) % processors, times))
+                    self.system.process(self._diff(number, (number + step) % processors, times))
                 for _ in range(1, processors):
                     yield me.get(box, "wait:diffs")
                 yield from self._operate(me, number, times.compute, "compute")
@@ -244,7 +244,7 @@ class _Cluster:
                 begun = me.now
                 if not place.here:
                     yield from self._operate(me, number, lock.times.send, "send")
-                    me.spawn(self._asked(number, lock))
+                    self.system.process(self._asked(number, lock))
                     yield me.get(self.boxes[number], "lock")
                 place.here = place.held = True
                 got = me.now
@@ -283,7 +283,7 @@ class _Cluster:
         assert following is not None
         place.here, place.following = False, None
         yield from self._operate(me, holder, lock.times.answer, "answer")
-        me.spawn(self._answered(following, lock))
+        self.system.process(self._answered(following, lock))
 
     def _answered(self, source: int, lock: _Lock) -> Callable[[Process], Script]:
         def script(me: Process) -> Script:

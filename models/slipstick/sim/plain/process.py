@@ -30,7 +30,7 @@ from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.deadlock import Wait, deadlock
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plain.stations import QueueStatistics, RandomOrder
+from slipstick.sim.plain.stations import RandomOrder
 from slipstick.sim.plan.builder import CHANCE, Builder
 from slipstick.sim.plan.distributions import ServiceTime, Stream
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
@@ -50,8 +50,8 @@ class Mailbox:
 class Process:
     """A running generator, and what it may ask for.
 
-    Requests (`delay`, `serve`, `acquire`, `get`, `join`, `meet`) are to be yielded; `release`, `put` and
-    `spawn` happen at once.
+    Requests (`delay`, `serve`, `acquire`, `get`, `join`, `meet`) are to be yielded; `release` and `put` happen at once, and
+    `System.process` lets another process begin.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Process:
         self.token = Token(number, 0, _Growing(), [])
         self.account: dict[str, float] = {}
         self.done = self.serves = False
-        self.joiners: list[Process] = []
+        self.joiners: deque[Process] = deque()
         self._word: Any = None
         self._generator = script(self)
 
@@ -80,7 +80,7 @@ class Process:
 
     def serve(self, station: str, seconds: float, label: str | None = None, rank: int = 0) -> Action:
         """Visit a station."""
-        kernel, found = self.system.kernel, self.system.station_called(station)
+        kernel, found = self.system.kernel, self.system.resource("station", station)
         places = self.system.values(f"{station}:order", CHANCE) if isinstance(found, RandomOrder) else None
         labels = self.system.label(label or station), self.system.label(f"wait:{station}")
         number = kernel.stations.index(found)
@@ -88,13 +88,12 @@ class Process:
 
     def acquire(self, lock: str) -> Action:
         """Come to hold a lock, after all who asked before."""
-        return partial(
-            self.system.kernel.acquire, self.system.lock_called(lock), self.system.label(f"lock:{lock}"), 0, 0
-        )
+        system = self.system
+        return partial(system.kernel.acquire, system.resource("lock", lock), system.label(f"lock:{lock}"), 0, 0)
 
     def release(self, lock: str) -> None:
         """Hold a lock no longer."""
-        found = self.system.lock_called(lock)
+        found = self.system.resource("lock", lock)
         if self.token not in found.holders:
             raise ModelError(f"process {self.number} releases lock {lock}, which it does not hold")
         found.release(self.token, self.now)
@@ -120,26 +119,18 @@ class Process:
             if box.words:
                 self._word = box.words.popleft()
                 return True
-            token.label = self.system.label(label)
-            box.waiting.append(self)
-            return False
+            return self._waits(box.waiting, label)
 
         return run
-
-    def spawn(self, script: Script) -> Process:
-        """Let another process begin now."""
-        return self.system.process(script)
 
     def join(self, other: Process, label: str = "idle") -> Action:
         """Wait until another process has ended."""
+        return lambda token, now: other.done or self._waits(other.joiners, label)
 
-        def run(token: Token, now: float) -> bool:
-            if not other.done:
-                token.label = self.system.label(label)
-                other.joiners.append(self)
-            return other.done
-
-        return run
+    def _waits(self, among: deque[Process], label: str) -> bool:
+        self.token.label = self.system.label(label)
+        among.append(self)
+        return False
 
     def advance(self, token: Token, now: float) -> bool:
         """Resume the generator with the word it got, and do what it asks."""
@@ -236,13 +227,12 @@ class System:
         """Give the number of what time is booked to."""
         return self.labels.setdefault(name, len(self.labels))
 
-    def station_called(self, name: str) -> Any:
-        """Find a station."""
-        return _called("station", name, self.kernel.stations)
-
-    def lock_called(self, name: str) -> Any:
-        """Find a lock."""
-        return _called("lock", name, self.kernel.locks)
+    def resource(self, kind: str, name: str) -> Any:
+        """Find a station or a lock."""
+        found = {each.name: each for each in (self.kernel.stations if kind == "station" else self.kernel.locks)}
+        if name not in found:
+            raise UnknownNameError(kind, name, list(found))
+        return found[name]
 
     def _before_running(self, name: str) -> None:
         if self._kernel is not None:
@@ -261,14 +251,6 @@ class System:
             Wait(joiner.number, "the end of another", (each.number,)) for each in running for joiner in each.joiners
         ]
         return [each for each in found if not self._processes[each.customer].serves]
-
-
-def _called(kind: str, name: str, among: list[Any]) -> QueueStatistics:
-    for each in among:
-        if each.name == name:
-            found: QueueStatistics = each
-            return found
-    raise UnknownNameError(kind, name, [each.name for each in among])
 
 
 class _Growing(list[float]):
