@@ -340,3 +340,11 @@ def test_a_cycle_without_time_is_refused() -> None:
 def test_numbers_that_no_double_holds_are_refused() -> None:
     with pytest.raises(NoAnswerError, match=r"leaves the range of doubles; look at the sizes of the demands"):
         exact(network_arrays([1e-320, 1e-320], population=3))
+
+
+def test_a_million_customers_see_what_open_arrivals_see() -> None:
+    network = network_arrays([1.0, 1.0], population=10**6, think=2e6, servers=[1, 2])
+    answer = checked(network, exact(network))
+    # M/M/1 and M/M/2 at 0.5 customers a second, and a millionth less for each customer who is already there.
+    assert answer.residence[0, 0].tolist() == pytest.approx([2.0, 16 / 15], rel=5e-6)
+    assert answer.throughput[0, 0] == pytest.approx(1e6 / (2e6 + 2.0 + 16 / 15), rel=1e-10)
