@@ -13,6 +13,8 @@ from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.results.study import Results
+from slipstick.study import sweep as sweep_module
+from slipstick.study.cases import CHECK_ALL
 from slipstick.study.questions.agree import AgreeResult
 from slipstick.study.questions.rank import RankResult
 from slipstick.study.questions.seek import SeekResult
@@ -308,13 +310,14 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
     assert [each.tolist() for each in found.sweeps[0].ends(asked)] == [[pytest.approx(3.0)]] * 2
 
 
-@pytest.mark.parametrize("count", [3, 501])  # of so many values no model is built for each
-def test_the_time_since_the_start_is_an_axis(count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [CHECK_ALL, 2])  # of more values no model is built for each
+def test_the_time_since_the_start_is_an_axis(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A place for one, up at rate 1, down at rate 1: P(taken) = (1 - exp(-2 t)) / 2."""
+    monkeypatch.setattr(sweep_module, "CHECK_ALL", most)
     (tmp_path / "door.yaml").write_text(DOOR.replace("capacity: 2", "capacity: 1") + "parameters: {when: 1 s}\n")
     asked = "probability_at[door,1,parameters.when]"
     study = f"study: 1\nbase: {{model: door.yaml}}\nanswer: ['{asked}']\n"
-    found = results(tmp_path, f"{study}vary: {{parameters.when: {{from: 0 s, to: 2 s, count: {count}}}}}\n")
+    found = results(tmp_path, f"{study}vary: {{parameters.when: {{from: 0 s, to: 2 s, count: 5}}}}\n")
     assert isinstance(found, Results)
     (sweep,) = found.sweeps
     assert sweep[asked] == pytest.approx((1 - np.exp(-2 * sweep["parameters.when"])) / 2, abs=1e-9)
