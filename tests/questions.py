@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import csv
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
 
 from slipstick.answer import Answer
+from slipstick.cli.main import main
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Results
 
@@ -15,6 +21,25 @@ def result_of(results: Results, kind: type[ResultT]) -> ResultT:
     """Give the one result of a class."""
     (found,) = (each for each in results.questions.values() if isinstance(each, kind))
     return found
+
+
+def reported(
+    question: str, capsys: pytest.CaptureFixture[str], study: str = "study.yaml"
+) -> tuple[str, str, list[dict[str, str]], dict[str, Any]]:
+    """Run a study into the folder ``here``, for people and for programs.
+
+    Returns
+    -------
+    what is printed, the page, the question's rows of results.csv, and the JSON document, whose answers are those of the question
+    """
+    assert main(["run", study, "--out", "here"]) == 0
+    printed = capsys.readouterr().out
+    with Path("here/results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["sweep"] == question]
+    assert main(["run", study, "--out", "here", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    document["answers"] = [each for each in document["answers"] if each["model"] == question]
+    return printed, Path("here/report.md").read_text(), rows, document
 
 
 def number(answer: Answer, name: str) -> float:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
 from slipstick.study.questions.bottleneck import BottleneckResult, CaseBottlenecks
 from slipstick.study.run import prepare, run
-from tests.questions import result_of
+from tests.questions import reported, result_of
 from tests.specs import activity
 
 HEAD = """\
@@ -115,21 +112,16 @@ def test_a_station_of_several_rates_bounds_by_its_highest_speed(folder: Path) ->
 
 
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written("population.processors: [8, 16]")
-    assert main(["run", str(path), "--out", "out"]) == 0
-    assert "base: saturated from population.processors = 16 on" in capsys.readouterr().out
-    page = Path("out/report.md").read_text()
+    written("population.processors: [8, 16]")
+    printed, page, rows, found = reported("bottleneck", capsys)
+    assert "base: saturated from population.processors = 16 on" in printed
     assert "## Bottlenecks\n" in page
     assert "| cpu" in page
-    with Path("out/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["sweep"] == "bottleneck"]
     assert [float(row["throughput_bound [1/s]"]) for row in rows] == pytest.approx([8 / 12e-3, 1000])
     assert [row["bottleneck"] for row in rows] == ["cpu", "cpu"]
-    assert main(["run", str(path), "--out", "out", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
     (document,) = found["bottleneck"]
-    answers = [each for each in found["answers"] if each["model"] == "bottleneck"]
-    assert [each["values"]["saturation_population"]["value"] for each in answers] == pytest.approx([12.0, 12.0])
+    populations = [each["values"]["saturation_population"]["value"] for each in found["answers"]]
+    assert populations == pytest.approx([12.0, 12.0])
     assert [document[key] for key in ("path", "unit", "values")] == ["population.processors", "1", [8, 16]]
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
 from slipstick.study.questions.rank import ChangeRanking, RankResult
-from tests.questions import result_of
+from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
 RANK = """\
@@ -100,22 +97,18 @@ def test_a_case_is_held_against_the_base(folder: Path) -> None:
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures:\n  - {name: bars, kind: changes, title: Changes, under: fast.yaml}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + RANK + picture)
-    assert main(["run", "study.yaml", "--out", "here"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed, page, rows, document = reported("changes", capsys)
+    printed = " ".join(printed.split())
     assert (
         "base: locality takes away the most overhead of all single changes, 52.6 % of 3.8 ms in a time of 9.8 ms; "
         "the best pair within 8 is" in printed
     )
-    page = Path("here/report.md").read_text()
     assert "### base under fast.yaml" in page
     assert "less than the 21.1 % that the two gain apart" not in page  # only the best pair is spoken of
     assert Path("here/bars.png").is_file()
-    with Path("here/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["sweep"] == "changes"]
     assert len(rows) == 2 * (4 + 6)
     assert float(rows[0]["overhead_reduction [1]"]) == pytest.approx(0.4 / 3.8)
-    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    answers = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "changes"]
+    answers = document["answers"]
     assert answers[0]["values"]["overhead_reduction"]["value"] == pytest.approx(0.4 / 3.8)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.results.study import Sweep
 from slipstick.study.check import check_file
 from slipstick.study.questions.choose import ChooseResult, ChosenPoints
 from slipstick.study.run import prepare, run
-from tests.questions import number, result_of
+from tests.questions import number, reported, result_of
 from tests.study.small_program import alone
 
 TIERS = """\
@@ -162,21 +159,15 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
 
 
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(CHOOSE)
-    assert main(["run", str(path), "--out", "here"]) == 0
-    assert "stations.db.servers = 3 gives the least of cost, 28; " in capsys.readouterr().out
-    page = Path("here/report.md").read_text()
+    written(CHOOSE)
+    printed, page, rows, document = reported("choose", capsys)
+    assert "stations.db.servers = 3 gives the least of cost, 28; " in printed
     assert "## Choices" in page
     assert "holds with 87.97 ms, 2.029 ms to spare" in page
-    with Path("here/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["sweep"] == "choose"]
     assert [row["choice"] for row in rows] == ["chosen", *["runner-up"] * 3]
     assert [float(rows[0][path + " [1]"]) for path in PATHS] == [3, 5, 3]
     assert (rows[0]["method"], rows[0]["exact"]) == ("exact", "yes")
-    assert main(["run", str(path), "--out", "here", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    best = next(each for each in document["answers"] if each["model"] == "choose")
-    assert best["values"]["objective"]["value"] == 28
+    assert document["answers"][0]["values"]["objective"]["value"] == 28
     assert document["choices"][0]["solved"] < 64
 
 

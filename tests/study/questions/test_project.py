@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 import yaml
 from scipy import stats
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.uncertainty import PROCESSORS, gain
 from slipstick.report.formatting import question_section
@@ -25,7 +22,7 @@ from slipstick.study.questions.project import Projection, ProjectResult
 from slipstick.study.questions.sample import SampleResult
 from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
-from tests.questions import result_of
+from tests.questions import reported, result_of
 from tests.study.small_program import TREND, alone, found, in_folder
 
 PROJECT = """\
@@ -164,22 +161,17 @@ def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures:\n  - {name: ahead, kind: projection, title: Ahead, y: [time, efficiency]}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + PROJECT + picture)
-    assert main(["run", "study.yaml", "--out", "here"]) == 0
-    printed = capsys.readouterr().out
+    printed, page, rows, document = reported("project", capsys)
     assert "base along trend: application takes the most time until 2005, memory from 2010" in printed
     assert (
         "trend: these rates are guesses: processors 2010 to 2020; used outside their periods: processors, adapter"
         in printed
     )
-    page = Path("here/report.md").read_text()
     assert "used outside their periods: processors, adapter for 2020 to 2025" in page
     assert Path("here/ahead.png").is_file()
-    with Path("here/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["sweep"] == "project"]
     assert [row["year"] for row in rows] == ["2005.0", "2010.0", "2015.0", "2020.0", "2025.0"]
     assert float(rows[4]["low time [s]"]) < float(rows[4]["time [s]"]) < float(rows[4]["high time [s]"])
-    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    answers = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "project"]
+    answers = document["answers"]
     assert answers[4]["point"] == {"case": "base", "trend": "trend", "year": 2025.0}
     value = answers[4]["values"]["time"]
     assert value["low"] < value["value"] < value["high"]

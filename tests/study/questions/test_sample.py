@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
 from slipstick.study.questions.sample import SampleResult, SampleStudy
-from tests.questions import result_of
+from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
 SAMPLE = """\
@@ -121,21 +118,16 @@ def test_a_class_of_cost_is_sampled_around_its_middle(folder: Path) -> None:
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures:\n  - {name: hist, kind: histogram, title: Time, value: time}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE + picture)
-    assert main(["run", "study.yaml", "--out", "here"]) == 0
-    printed = capsys.readouterr().out
+    printed, page, rows, document = reported("sample", capsys)
     assert (
         " of the points, 9.8 ms on average, 9.8 ms as stated; parameters.computing causes the most of the variance"
         in printed
     )
-    page = Path("here/report.md").read_text()
     assert "- `parameters.computing`: normal: mean 6 ms, deviation 0.4 ms, a guess" in page
     assert Path("here/hist.png").is_file()
-    with Path("here/results.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["sweep"] == "sample"]
     assert [row["quantile"] for row in rows] == ["0.05", "0.5", "0.95"]
     assert float(rows[1]["low time [s]"]) < 9.8e-3 < float(rows[1]["high time [s]"])
-    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    answers = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "sample"]
+    answers = document["answers"]
     assert [each["point"]["quantile"] for each in answers] == [0.05, 0.5, 0.95]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -13,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.method.sign_changes import changes, decided, estimated_changes
 from slipstick.report.formatting import question_section
 from slipstick.study.check import check_file
 from slipstick.study.questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick.study.run import prepare, run
-from tests.questions import result_of
+from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
 
@@ -152,15 +149,12 @@ def test_the_base_is_held_against_in_another_case(folder: Path) -> None:
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     question = "of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6"
     Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\nseek: {{it: {{{question}}}}}\n")
-    assert main(["run", "study.yaml", "--out", "here"]) == 0
-    assert "efficiency >= 0.6 holds up to parameters.latency = 25 us" in capsys.readouterr().out
-    assert "## Where conditions hold" in Path("here/report.md").read_text()
-    with Path("here/results.csv").open() as file:
-        (row,) = [row for row in csv.DictReader(file) if row["sweep"] == "seek"]
+    printed, page, (row,), document = reported("seek", capsys)
+    assert "efficiency >= 0.6 holds up to parameters.latency = 25 us" in printed
+    assert "## Where conditions hold" in page
     assert float(row["at"]) == pytest.approx(25e-6)
     assert (row["sought"], row["unit"], row["holds"]) == ("it", "s", "until there")
-    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    (answer,) = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "seek"]
+    (answer,) = document["answers"]
     assert answer["values"]["at"]["value"] == pytest.approx(25e-6)
     assert (answer["method"], answer["exact"], answer["point"]["holds"]) == ("closed-form", True, "until there")
 
@@ -301,15 +295,13 @@ def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest
     question = f"{{it: {{{SERVERS}, where: '{QUANTILE} <= {limit!r} s'}}}}"
     base = "{model: web.yaml, method: simulation, simulation.cycles: 4000}"
     Path("study.yaml").write_text(f"study: 1\nbase: {base}\nanswer: ['{QUANTILE}']\nseek: {question}\n")
-    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    (answer,) = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "seek"]
+    _, page, (row,), document = reported("seek", capsys)
+    (answer,) = document["answers"]
     assert (answer["method"], answer["exact"]) == ("simulation", False)
     value = answer["values"]["at"]
     assert value["low"] <= value["value"] <= value["high"]
-    with Path("here/results.csv").open() as file:
-        (row,) = [row for row in csv.DictReader(file) if row["sweep"] == "seek"]
     assert float(row["low at"]) <= float(row["at"]) <= float(row["high at"])
-    assert "is undecided from 10 on" in Path("here/report.md").read_text()
+    assert "is undecided from 10 on" in page
 
 
 def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
