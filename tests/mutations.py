@@ -322,7 +322,7 @@ def _is_quantity(spot: _Spot) -> bool:
         _is_number(spot)
         and spot.scalar
         and _QUANTITY.fullmatch(spot.scalar.text)
-        and spot.parent != "parameters"
+        and spot.path[0] != "parameters"
         and not str(spot.path[-1]).startswith("parameters.")
     )
 
