@@ -140,7 +140,8 @@ def load(
         raise UnknownNameError("kind to load", kind, (*HARDWARE, *FILES, "or a model by its name"))
     if prefix == "law" and not set and rest in LAWS:
         return LAWS[rest]
-    return build(resolve(_settings(name, set, machine, workload, technology), library)).model
+    references = {"model": name, "machine": machine, "workload": workload, "technology": technology}
+    return build(resolve(_settings(references, set or {}), library)).model
 
 
 # A mapping of single values is one of values or arrays as well; the first signature that fits is meant.
@@ -154,7 +155,10 @@ def solve(  # type: ignore[overload-overlap]
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
-) -> Answer: ...
+) -> Answer:
+    """Answer at one point."""
+
+
 @overload
 def solve(
     model: Reference | Object,
@@ -165,7 +169,10 @@ def solve(
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
-) -> Sweep: ...
+) -> Sweep:
+    """Answer at every point of arrays or of a `sweep`."""
+
+
 def solve(
     model: Reference | Object,
     set: Mapping[str, Any] | None = None,
@@ -218,24 +225,8 @@ def solve(
     if not isinstance(model, str | os.PathLike):
         _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
         return _solve_object(model, set or {}, method, simulation)
-    from slipstick.schema.inputs import REFERENCES
-    from slipstick.schema.library import Library
-    from slipstick.study.cases import BASE
-    from slipstick.study.sweep import planned
-
-    given = set or {}
-    fixed = {path: value for path, value in given.items() if _is_single(value)}
-    settings = _settings(os.fspath(model), fixed, machine, workload, technology, simulation)
-    varied = {path: _several(path, value) for path, value in given.items() if path not in fixed}
-    if not varied and not isinstance(given, Axes):
-        return _one(settings, method)
-    _check_lengths(varied, isinstance(given, Axes))
-    if method is not None:
-        settings["method"] = _reference(method, "method")
-    # A program needs a machine before anything can be varied; the first will do.
-    settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
-    asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
-    return _carried_out(planned(asked, {BASE: settings}, Library()))
+    references = {"model": model, "machine": machine, "workload": workload, "technology": technology}
+    return _solve_named(references, set or {}, method, simulation)
 
 
 def run(study: Reference | Mapping[str, Any]) -> Results:
@@ -276,6 +267,29 @@ def dump(model: Model | QueueingNetwork) -> str:
 
     data = network_data(model) if isinstance(model, QueueingNetwork) else activity_data(model)
     return str(yaml.safe_dump(data, sort_keys=False, width=100, default_flow_style=None))
+
+
+def _solve_named(
+    references: Mapping[str, Spec | None], given: Mapping[str, Any], method: str | None, simulation: Simulation | None
+) -> Answer | Sweep:
+    """Answer for a model from the catalogue or a file, at one point or at many."""
+    from slipstick.schema.inputs import REFERENCES
+    from slipstick.schema.library import Library
+    from slipstick.study.cases import BASE
+    from slipstick.study.sweep import planned
+
+    fixed = {path: value for path, value in given.items() if _is_single(value)}
+    settings = _settings(references, fixed, simulation)
+    varied = {path: _several(path, value) for path, value in given.items() if path not in fixed}
+    if not varied and not isinstance(given, Axes):
+        return _one(settings, method)
+    _check_lengths(varied, isinstance(given, Axes))
+    if method is not None:
+        settings["method"] = _reference(method, "method")
+    # A program needs a machine before anything can be varied; the first will do.
+    settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
+    asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
+    return _carried_out(planned(asked, {BASE: settings}, Library()))
 
 
 def _one(settings: Settings, method: str | None) -> Answer:
@@ -399,19 +413,13 @@ def _several(path: str, values: Any) -> list[Any]:
 
 
 def _settings(
-    model: str,
-    values: Mapping[str, Any] | None,
-    machine: Spec | None = None,
-    workload: Spec | None = None,
-    technology: Spec | None = None,
-    simulation: Simulation | None = None,
+    references: Mapping[str, Spec | None], values: Mapping[str, Any], simulation: Simulation | None = None
 ) -> dict[str, Node]:
-    """Gather everything that a model from the catalogue or a file is solved with, by path."""
+    """Collect everything that a model from the catalogue or a file is solved with, by path."""
     from slipstick.schema.inputs import SECTION
 
-    named = {"model": model, "machine": machine, "workload": workload, "technology": technology}
-    settings = {path: _reference(each, path) for path, each in named.items() if each is not None}
-    for path, value in (values or {}).items():
+    settings = {path: _reference(each, path) for path, each in references.items() if each is not None}
+    for path, value in values.items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
     for each in fields(simulation) if simulation is not None else ():
         if (value := getattr(simulation, each.name)) != each.default:
