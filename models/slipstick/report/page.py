@@ -191,6 +191,7 @@ def _failures(sweep: Sweep) -> str:
 
 
 _MOST_NAMES, _MOST_FOUND = 4, 3
+_LEAST_SAID = 0.05  # part of the time that is named beside the largest
 _MOST_SETTINGS = 4
 _ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
 
@@ -375,8 +376,10 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     words = f"{case}: {name} {quantity(each.find(name), each.unit(name), ends=each.ends(name))} by {each.method}"
     whole = sum(each.account.values())
     if len(each.account) > 1 and whole > 0:
-        most, seconds = max(each.account.items(), key=lambda part: part[1])
-        words += f"; {most} takes the most of a processor's time, {percent(seconds / whole)}"
+        most, *others = sorted(each.account.items(), key=lambda part: -part[1])
+        words += f"; {most[0]} takes the most of a processor's time, {percent(most[1] / whole)}"
+        parts = [f"{name} {percent(part / whole)}" for name, part in others[:2] if part >= _LEAST_SAID * whole]
+        words += f", then {', '.join(parts)}" if parts else ""
     if each.limits:
         words += f"; {each.limits[0].pipeline} is limited by {each.limits[0].stage}"
     yield words
@@ -404,6 +407,8 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
     """Say how many times as fast as the first case another is, or how many times as long it takes."""
+    if plain((each.find(name) or 0.0) / (first.find(name) or 1.0), 3) == "1":
+        return f"{case} takes as long as {base}, to three digits"
     if (first.find(name) or 0.0) >= (each.find(name) or 0.0):
         return f"{case} is {_times(first, each, name)} as fast as {base}"
     return f"{case} takes {_times(each, first, name)} as long as {base}"

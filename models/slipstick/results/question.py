@@ -161,6 +161,10 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
     return ResultTable("", columns, Provenance.of(answers), failed)
 
 
+MOST_SAID = 3
+"""Further cases in the sentence of a question at the head of a report."""
+
+
 class QuestionResult:
     """What one question of a study found: data, of which every field is in JSON but those hidden by ``repr=False``.
 

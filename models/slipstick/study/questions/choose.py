@@ -20,7 +20,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import counted, escape, percent, quantity
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import ChooseQuestionSpec
@@ -96,6 +96,13 @@ class ChooseResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Say what was chosen, what each condition has to spare there, and how that is known."""
         return [f"{each.case}: {line}" for each in self.choices for line in _sentences(each)]
+
+    def headline(self) -> str:
+        """Give what was chosen for the first cases."""
+        first, *others = ((each.case, next(_sentences(each))) for each in self.choices)
+        return "; ".join(
+            [": ".join(first), *(f"{case}: {words.partition(';')[0]}" for case, words in others[:MOST_SAID])]
+        )
 
     def doubt(self) -> str:
         """Say which better points are undecided."""

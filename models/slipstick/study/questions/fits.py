@@ -48,8 +48,13 @@ class FitsResult(QuestionResult):
     fits: Mapping[str, Fitting]
 
     def sentences(self) -> list[str]:
-        """Say what each fit limits, and what the data prefer."""
-        return [f"{name}: {needed(each)[0]} {needed(each)[-1]}".rstrip(".") for name, each in self.fits.items()]
+        """Say what each fit limits, which size the largest number of processors needs, and what the data prefer."""
+        found = {name: needed(each) for name, each in self.fits.items()}
+        parts = {
+            name: [lines[0], *[each for each in lines if "needs n = " in each][-1:], lines[-1]]
+            for name, lines in found.items()
+        }
+        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in parts.items()]
 
     def doubt(self) -> str:
         """Give the first warning."""

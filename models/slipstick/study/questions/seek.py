@@ -13,7 +13,7 @@ from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change, decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
@@ -98,10 +98,12 @@ class SeekResult(QuestionResult):
         return found
 
     def headline(self) -> str:
-        """Give what was found for the first case."""
-        first = self.searches[0]
+        """Give what the first search found for its first cases."""
+        first, *others = self.searches
         said = _said(first) if first.crossings else _none(first, _ends(first))
-        return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}"
+        same = [each for each in others if each.name == first.name and each.crossings][:MOST_SAID]
+        more = "".join(f"; {each.case} {_said(each)}" for each in same)
+        return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}{more}"
 
     def parts(self) -> Iterator[ResultTable]:
         """Give each place where a condition changes, or is undecided; one row where it does nowhere."""
