@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 MOST_PROBLEMS_SHOWN = 20
 
@@ -73,7 +74,16 @@ class Fault:
 
 
 class SlipstickError(Exception):
-    """Root of every error that slipstick raises on purpose."""
+    """Root of every error that slipstick raises on purpose; it travels between processes as it is."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[SlipstickError], args: tuple[object, ...], values: dict[str, object]) -> SlipstickError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(values)
+    return error
 
 
 class InputError(SlipstickError):

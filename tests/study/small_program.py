@@ -8,6 +8,7 @@ import pytest
 
 from slipstick.results.study import Results
 from slipstick.schema.library import Library
+from slipstick.study.engine import Engine
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
@@ -46,7 +47,7 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found(*lines: str, base: str = "{model: model.yaml}", jobs: int = 1) -> Results:
     """Run a study."""
     Path("study.yaml").write_text("\n".join(["study: 1", f"base: {base}", *lines, ""]))
-    return run(prepare("study.yaml"), jobs=jobs)
+    return run(prepare("study.yaml"), engine=Engine(jobs=jobs))
 
 
 def alone(name: str = "time", **given: str) -> float:

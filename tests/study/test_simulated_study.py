@@ -10,6 +10,7 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.results.study import Results
 from slipstick.study.check import check_file
+from slipstick.study.engine import Engine
 from slipstick.study.questions.agree import AgreeResult
 from slipstick.study.questions.rank import RankResult
 from slipstick.study.run import prepare, run
@@ -47,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran(jobs: int = 1) -> Results:
-    return run(prepare("study.yaml"), jobs=jobs)
+    return run(prepare("study.yaml"), engine=Engine(jobs=jobs))
 
 
 def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:

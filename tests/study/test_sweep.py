@@ -12,6 +12,7 @@ from slipstick.answer import Answer
 from slipstick.results.study import Results, Sweep
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node
+from slipstick.study.engine import Engine
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
 from tests.specs import activity, refused, settings, study
@@ -22,7 +23,7 @@ DIFFS = "{model: dvsm/diff-request, method: closed-form, machine: rs6000-43p-fas
 def results(folder: Path, text: str, **how: bool | int) -> Results:
     (folder / "x.yaml").write_text(text)
     prepared = prepare(str(folder / "x.yaml"))
-    return run(prepared, jobs=int(how.get("jobs", 1)), whole=bool(how.get("whole", False)))
+    return run(prepared, engine=Engine(jobs=int(how.get("jobs", 1))), whole=bool(how.get("whole", False)))
 
 
 def sweep(folder: Path, *lines: str, base: str = DIFFS, **how: bool | int) -> Sweep:

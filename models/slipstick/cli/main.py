@@ -11,6 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from slipstick.cli.console import (
 )
 from slipstick.cli.imported import import_
 from slipstick.cli.measured import fit, measured, record, trace
+from slipstick.cli.runs import can_be_written, engine_of, engine_options, status
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
@@ -135,27 +137,38 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @click.argument("study", shell_complete=complete("study"))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
-@click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
-@click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
+@engine_options
 @click.option(
     "--html", "as_page", is_flag=True, help="Write report.html as well: the report in one file, pictures inside."
 )
 @set_option
 @json_option
 def run(
-    study: str, out: Path | None, jobs: int, resume: bool, as_page: bool, changes: Sequence[str], as_json: bool
+    study: str,
+    out: Path | None,
+    jobs: int | None,
+    on: str | None,
+    limits: Sequence[str],
+    fresh: bool,
+    as_page: bool,
+    changes: Sequence[str],
+    as_json: bool,
 ) -> int:
     """Run STUDY, a name in the catalogue or a file, and write its report.
+
+    Points are kept in the folder as they are solved: after an end of any kind the same command goes on from there.
 
     \b
     Examples:
       slipstick run dvsm-what-if
       slipstick run my-study.yaml --out /tmp/report --json
+      slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
     from slipstick.report.document import answer_document, question_document
     from slipstick.report.formatting import INTERVALS, wrapped
-    from slipstick.report.write import HTML, is_current, missing_pictures, write
-    from slipstick.study.run import MOST_ANSWERS, prepare, versions
+    from slipstick.report.write import HTML, missing_pictures, write
+    from slipstick.study.journal import Journal
+    from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
 
     folder, command = (
@@ -163,13 +176,16 @@ def run(
         _command(study, changes),
     )
     prepared = prepare(study, nodes_of(changes))
-    if resume and not (as_json or as_page) and is_current(folder, prepared.hashes, versions(), command):
-        click.echo(f"{folder / 'report.md'} is up to date")
-        return DONE
+    can_be_written(folder)
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
-    with _ProgressBar(prepared.points) as progress:
-        results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
+    about = {"command": command, "started in": os.getcwd(), "points": str(prepared.points)}
+    with closing(Journal(folder, about, fresh)) as journal, _ProgressBar(prepared.points) as progress:
+        engine = engine_of(prepared.spec, jobs, on, limits, journal)
+        results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
+        journal.close(finished=True)
+    if journal.found:
+        echo(f"note: {journal.found} points are from an earlier run; --fresh solves them again", err=True)
     live = None
     if as_page:
         from slipstick.study.live import live_base
@@ -373,7 +389,22 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (list_, show, new, check, schema, glossary, measured, record, trace, fit, import_, calibrate, counts):
+for _each in (
+    list_,
+    show,
+    new,
+    check,
+    schema,
+    glossary,
+    measured,
+    record,
+    trace,
+    fit,
+    import_,
+    calibrate,
+    counts,
+    status,
+):
     cli.add_command(_each)
 
 

@@ -138,6 +138,10 @@ class Law:
             raise
         return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An equation is code, so a law travels between processes by its name.
+        return _named, (self.name,)
+
     @property
     def text(self) -> str:
         """The equation in plain text."""
@@ -187,3 +191,10 @@ def _tape(law: Law) -> Tape:
     from slipstick.expression.tape import Tape
 
     return Tape([law.right, *(side for each in law.conditions for side in (each.left, each.right))])
+
+
+def _named(name: str) -> Law:
+    """Give the law of the catalogue that has a name."""
+    from slipstick.law import LAWS
+
+    return LAWS[name]

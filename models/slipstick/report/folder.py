@@ -102,7 +102,7 @@ def _store(path: Path) -> None:
 @contextmanager
 def _held(work: Path) -> Iterator[None]:
     """Hold a folder while this process lives."""
-    handle = _locked(work)
+    handle = locked(work)
     try:
         yield
     finally:
@@ -110,8 +110,13 @@ def _held(work: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _locked(folder: Path) -> int | None:
-    """Lock a folder: its handle, -1 where another process holds it, None where the system knows no such lock."""
+def locked(folder: Path) -> int | None:
+    """Lock a folder until its handle is closed: -1 where another process holds it, None where the system has no such lock.
+
+    Parameters
+    ----------
+    folder : which is there
+    """
     try:
         import fcntl
     except ImportError:
@@ -130,7 +135,7 @@ def _clear(target: Path) -> None:
     for place in (target.parent, target):
         for left in place.glob(f".{target.name}-*") if place.is_dir() else ():
             if left.name.rpartition("-")[2].isdigit() and left.is_dir():
-                handle = _locked(left)
+                handle = locked(left)
                 if handle is not None and handle >= 0:
                     os.close(handle)
                     shutil.rmtree(left, ignore_errors=True)

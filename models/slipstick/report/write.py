@@ -269,16 +269,15 @@ def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> st
     return str(yaml.dump(as_data(document), Dumper=Dumper, sort_keys=False, width=120))
 
 
-def is_current(folder: Path, hashes: Mapping[str, str], versions: Mapping[str, str], command: str) -> bool:
-    """Say whether a folder holds, whole, what the same command on the same files would write."""
+def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
+    """Give what a report's inputs.yaml says of it, and the files that are not as they were written.
+
+    Parameters
+    ----------
+    folder : of the report; nothing is said of one without
+    """
     earlier = _earlier(folder)
-    same = (earlier.get("hashes"), earlier.get("versions"), earlier.get("command")) == (
-        dict(hashes),
-        dict(versions),
-        command,
-    )
-    files = _files(earlier)
-    return same and bool(files) and all(_digest(folder / name) == digest for name, digest in files.items())
+    return earlier, [name for name, digest in _files(earlier).items() if _digest(folder / name) != digest]
 
 
 def _digest(path: Path) -> str:

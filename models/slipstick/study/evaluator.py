@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames, moment, unit_of, until
-from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
+from slipstick.study.engine import solve
+from slipstick.study.points import WHOLE, WHY, PointBlock, Recipe, overhead
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from slipstick.method.answers import Answers, CompiledModel
+    from slipstick.method.answers import CompiledModel
 
 ALL_SHARES = 10**6
 """More shares than there are parameters: what a ranking needs of a simulation."""
@@ -45,13 +42,15 @@ class Evaluator:
     smooth: bool = False
 
     @cached_property
+    def recipe(self) -> Recipe:
+        """Give what the case is solved with, here or in another process."""
+        built = self.built
+        return Recipe(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
+
+    @property
     def form(self) -> CompiledModel:
         """Give what the method made of the model."""
-
-        from slipstick.method.methods import form_of
-
-        built = self.built
-        return form_of(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
+        return self.recipe.form
 
     @property
     def smoothed(self) -> Evaluator:
@@ -80,14 +79,12 @@ class Evaluator:
         """Name the method that answers."""
         return self.solved({}, ())[1].methods[0]
 
-    def columns(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
-    ) -> dict[str, Array]:
+    def columns(self, values: Mapping[str, Array], wanted: Collection[str] | None = None) -> dict[str, Array]:
         """Give the columns of `solved` alone."""
-        return self._all(values, wanted, jobs)[0]
+        return self.solved(values, wanted)[0]
 
     def solved(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None
     ) -> tuple[dict[str, Array], Provenance]:
         """Answer at aligned points, which may be no more than one, and say how each was computed.
 
@@ -95,53 +92,31 @@ class Evaluator:
         ----------
         values : by path, in base units; those that no time is computed from are passed over [points]
         wanted : the columns to give; all by default
-        jobs : blocks solved side by side; the results do not depend on it
 
         Returns
         -------
         the columns, not a number where there is no answer; and how each point was computed
         """
-        found, pieces = self._all(values, wanted, jobs)
-        count = sum(len(rows) for rows, _ in pieces)
-        return found, Provenance.joined(count, ((rows, points.provenance(len(rows))) for rows, points in pieces))
-
-    def _all(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None, jobs: int
-    ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        """Solve block by block: the columns of all, and the answers of each block."""
         count = max((len(each) for each in values.values()), default=1)
         read = {path: each for path, each in values.items() if path in self.form.parameters}
-        blocks = list(self.form.blocks(read, count))
-
-        def at_rows(rows: NDArray[np.intp]) -> tuple[dict[str, Array], Answers]:
-            return self._block({path: each[rows] for path, each in read.items()}, len(rows), wanted)
-
-        if jobs > 1 and len(blocks) > 1:
-            with ThreadPoolExecutor(jobs) as pool:
-                pieces = list(pool.map(at_rows, blocks))
-        else:
-            pieces = [at_rows(rows) for rows in blocks]
+        rows = list(self.form.blocks(read, count))
+        names = None if wanted is None else tuple(sorted(wanted))
+        pieces = solve(
+            PointBlock(self.recipe, {path: each[cut] for path, each in read.items()}, len(cut), wanted=names)
+            for cut in rows
+        )
         found: dict[str, Array] = {}
-        for rows, (piece, _) in zip(blocks, pieces, strict=True):
-            for name, column in piece.items():
-                found.setdefault(name, np.full(count, np.nan))[rows] = column
-        return found, [(rows, points) for rows, (_, points) in zip(blocks, pieces, strict=True)]
-
-    def _block(
-        self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None
-    ) -> tuple[dict[str, Array], Answers]:
-        points = self.form.points(values)
-        if points.interrupted:
-            raise KeyboardInterrupt
-        found = {name: np.broadcast_to(each, (count,)) for name, each in points.columns().items()}
-        known = np.isfinite(found[self.form.quantity])
-        if isinstance(self.built.model, Model) and "time" in found:
-            found |= overhead(found, self.built.model.useful)
-        further = [name for name in wanted or () if name not in found and name in self.names]
-        found |= in_whole_answers(points, further, count)
-        found |= transient_columns(self.built, further, values, count, self.form.estimated)
-        kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
-        return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
+        for cut, piece in zip(rows, pieces, strict=True):
+            known = np.isfinite(piece.columns.get(self.form.quantity, np.full(len(cut), np.nan)))
+            for name, column in piece.columns.items():
+                if wanted is None or name in wanted:
+                    found.setdefault(name, np.full(count, np.nan))[cut] = np.where(known, column, np.nan)
+        if any(piece.failed for piece in pieces):
+            # A point that could not be solved has no columns, and those of the others may not be all.
+            found |= {name: np.full(count, np.nan) for name in wanted or (self.form.quantity,) if name not in found}
+        return found, Provenance.joined(
+            count, ((cut, piece.provenance) for cut, piece in zip(rows, pieces, strict=True))
+        )
 
     def unit(self, column: str) -> str:
         """Give the base unit of a column."""
@@ -154,84 +129,35 @@ class Evaluator:
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer; values that no time is computed from are passed over."""
-        return why(self.form, {path: each for path, each in values.items() if path in self.form.parameters}, index)
+        known = {path: each for path, each in values.items() if path in self.form.parameters}
+        return why(self.recipe, known, index)
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares.
 
         Values that are not of the long run, such as ``time_until[door,2]``, are there if they are wanted.
+
+        Raises
+        ------
+        KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
+        known = tuple(name for name in wanted if name in self.names)
+        (found,) = self.answers(self.recipe.method, shares, known)
+        return replace(found, notes=(*found.notes, *self.built.notes))
 
-        from slipstick.method.methods import answered
-
-        built = self.built
-        trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
-        (found,) = answered(built.model, built.parameters, built.options.method, trial, self.smooth)
-        return with_transient(
-            replace(found, notes=(*found.notes, *built.notes)), built, filter(self.names.__contains__, wanted)
-        )
+    def answers(self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()) -> tuple[Answer, ...]:
+        """Answer by a method; bounds may be several."""
+        trial = replace(self.recipe.simulation, shares=max(shares, self.recipe.simulation.shares))
+        recipe = replace(self.recipe, method=method, simulation=trial)
+        (found,) = solve([PointBlock(recipe, {}, 1, WHOLE, wanted)])
+        return found.answers
 
 
-def why(form: CompiledModel, values: Mapping[str, Array], index: int) -> str:
+def why(recipe: Recipe, values: Mapping[str, Array], index: int) -> str:
     """Say why a point has no answer, in the words of the point solved alone."""
     alone = {path: each[index : index + 1] for path, each in values.items()}
-    return form.points(alone).answer(0, shares=False).failed or "no answer"
-
-
-def in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
-    """Give the quantiles among some values, which of exact methods only whole answers have [points]."""
-    names = [name for name in names if name.startswith("response_time_quantile[")]
-    if not names or points.solution.detail is None:
-        return {}
-    whole = [points.answer(row, shares=False) for row in range(len(points))]
-    return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
-
-
-def transient_at(built: BuiltModel, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
-    """Give the transient values among some of a network, each a number or why there is none; other models have none."""
-    names = [name for name in names if until(name) or moment(name)]
-    if not names or not isinstance(built.model, QueueingNetwork):
-        return {}
-    from slipstick.method.networks.transient import transient_values
-
-    known = {path: each.given.value for path, each in built.entries.items()}
-    return transient_values(built.model, names, {**known, **values})
-
-
-def transient_columns(
-    built: BuiltModel, names: Sequence[str], values: Mapping[str, Array], count: int, estimated: bool
-) -> dict[str, Array]:
-    """Give the transient values among some [points]; not a number where there is none.
-
-    Beside estimates each is its own interval, for it is none.
-    """
-    rows = [{path: float(each[row % len(each)]) for path, each in values.items()} for row in range(count)]
-    found = [transient_at(built, names, each) for each in rows]
-    columns = {
-        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
-    }
-    ends = ("low", "high") if estimated else ()
-    return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
-
-
-def with_transient(answer: Answer, built: BuiltModel, names: Iterable[str]) -> Answer:
-    """Give an answer the transient values among some, and a note on each that there is not."""
-    found = {} if answer.failed else transient_at(built, names, {})
-    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
-    known = {
-        name: Value(each, unit_of(name), *([each] * 2 if answer.converged is not None else ()))
-        for name, each in numbers.items()
-    }
-    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
-    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
-    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))
-
-
-def unless_interrupted(answer: Answer) -> Answer:
-    """End a study that is being interrupted, before anything is written."""
-    if answer.interrupted:
-        raise KeyboardInterrupt
-    return answer
+    (found,) = solve([PointBlock(recipe, alone, 1, WHY)])
+    return found.failed[0]
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
@@ -260,35 +186,6 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     if paths <= own.free & own.built.parameters.keys() and not any(path.startswith("parameters.") for path in paths):
         return own
     return evaluator(case, {**settings, **values}, library)
-
-
-def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> dict[str, Array]:
-    """Take the useful parts of the account off the time [s, points].
-
-    Where the account is an estimate, the intervals of the other parts add up, which is the most it can be off.
-
-    Parameters
-    ----------
-    columns : of the answers, ``time`` among them
-    useful : components of the account
-
-    Returns
-    -------
-    the column ``overhead``, and with estimates those of the ends of its interval
-    """
-
-    parts = [name for name in columns if name.startswith("account[")]
-    mine = {f"account[{name}]" for name in useful}
-    zeros = np.zeros(len(columns["time"]))
-    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in mine), zeros)}
-    if others := sorted(name for name in parts if name not in mine and f"low[{name}]" in columns):
-        off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
-        low, high = (found[OVERHEAD] + each for each in off)
-        found |= {
-            f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
-            f"high[{OVERHEAD}]": high,
-        }
-    return found
 
 
 def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) -> dict[str, Answer]:

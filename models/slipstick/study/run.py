@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -48,10 +49,11 @@ from slipstick.study.cases import (
     shown,
     sweeps_of,
 )
-from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unless_interrupted, with_derived
+from slipstick.study.engine import Engine, Progress, silent
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, with_derived
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.solve import given_values, timeline_of
-from slipstick.study.sweep import Progress, SweepPlan, carried_out, checked_sweep, planned
+from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
@@ -287,14 +289,14 @@ class _NamesOf(ValueNames):
 
 
 def run(
-    study: PreparedStudy, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None
+    study: PreparedStudy, *, engine: Engine | None = None, whole: bool = False, progress: Progress = silent
 ) -> Results:
     """Answer all questions of a study.
 
     Parameters
     ----------
     study : as `prepare` gives it
-    jobs : groups of points solved side by side; the results do not depend on it
+    engine : where points are solved; by default here, one after the other. The results do not depend on it
     whole : keep the whole answer of every point, if there are no more than `MOST_ANSWERS`
     progress : called with the number of further points that are done
 
@@ -302,6 +304,11 @@ def run(
     ------
     SpecError : a question names what is not there
     """
+    with engine or nullcontext():
+        return _results(study, whole, progress)
+
+
+def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     spec, cases = study.spec, study.cases
     base = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
@@ -313,9 +320,7 @@ def run(
         progress(1)
     answers = with_derived(answers, BASE, wanted)
     whole = whole and study.points <= MOST_ANSWERS
-    sweeps = tuple(
-        _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()
-    )
+    sweeps = tuple(_solved(study, name, plan, whole=whole, progress=progress) for name, plan in study.plans.items())
     remarks = [
         str(
             replace(note, file=study.context.library.portable_name(Path(note.file)))
@@ -341,7 +346,7 @@ def run(
         timelines=_timelines(study),
     )
     for name, question in study.questions.items():
-        found = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer, jobs))
+        found = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         results = replace(results, questions={**results.questions, name: found})
         progress(question.points)
     return results
@@ -354,7 +359,7 @@ def _answered(
     ranked = any(name in each.shares_of() for each in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    found = unless_interrupted(built.answer(ALL_SHARES if ranked else 0, wanted))
+    found = built.answer(ALL_SHARES if ranked else 0, wanted)
     answer = replace(found, given=given_values(changed, built.inputs, built.built))
     return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
 

@@ -53,13 +53,14 @@ def solve_settings(
     found = tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers)
     if not values:
         return found, built
-    from slipstick.study.evaluator import with_transient
+    from slipstick.study.points import with_transient
 
     names = built.shape.names(None)
     if odd := next((name for name in values if name not in names), None):
         stations = built.model.stations if isinstance(built.model, QueueingNetwork) else ()
         raise UnknownNameError("value of an answer", odd, [*(f"time_until[{each},1]" for each in stations), *names])
-    return tuple(with_transient(answer, built, values) for answer in found), built
+    known = {path: each.given.value for path, each in built.entries.items()}
+    return tuple(with_transient(answer, built.model, values, known) for answer in found), built
 
 
 _SHAPES = (

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD
-from slipstick.model.system import Model
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
 from slipstick.schema.kinds.quantity import Given
@@ -19,15 +17,9 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.evaluator import (
-    Evaluator,
-    evaluator,
-    in_whole_answers,
-    overhead,
-    transient_columns,
-    why,
-    with_values,
-)
+from slipstick.study.engine import Progress, silent, solve
+from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
+from slipstick.study.points import BRIEF, COLUMNS, PointBlock, Recipe, SolvedBlock, is_transient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,16 +34,22 @@ class PointGroup:
     Parameters
     ----------
     case : where they start from
-    built, form : the model, built and compiled
+    built : the model
+    recipe : what it is solved with
     values : number of each varied path at each point, in base units
     rows : places of the points in the sweep
     """
 
     case: str
     built: BuiltModel
-    form: CompiledModel
+    recipe: Recipe
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
+
+    @property
+    def form(self) -> CompiledModel:
+        """Give what the method made of the model."""
+        return self.recipe.form
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,29 +239,25 @@ def _groups(
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
         changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
-        built, form = _built(case, settings, {**first, **changes}, library)
+        alike = _built(case, settings, {**first, **changes}, library)
         values = {
             axis.path: np.array(axis.numbers)[index[number, rows]]
             for number, axis in enumerate(axes)
             if axis.numbers is not None
         }
-        chosen = _where(asked, built, values, len(rows))
-        rows = rows[chosen]
-        read = {path: each[chosen] for path, each in values.items() if path in form.parameters and path not in changes}
-        made.append(PointGroup(case, built, form, read, rows))
+        chosen = _where(asked, alike.built, values, len(rows))
+        rows, known = rows[chosen], set(alike.form.parameters) - changes.keys()
+        read = {path: each[chosen] for path, each in values.items() if path in known}
+        made.append(PointGroup(case, alike.built, alike.recipe, read, rows))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
-    placed = [
-        PointGroup(each.case, each.built, each.form, each.values, offset + np.searchsorted(order, each.rows))
-        for each in made
-        if len(each.rows)
-    ]
+    placed = [replace(each, rows=offset + np.searchsorted(order, each.rows)) for each in made if len(each.rows)]
     return placed, order
 
 
 def _rebuilt(case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
-    _, form = _built(case, settings, first, library)
+    form = _built(case, settings, first, library).form
     fixed = []
     for number, axis in enumerate(axes):
         if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL):
@@ -275,11 +269,8 @@ def _rebuilt(case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Se
     return fixed
 
 
-def _built(
-    case: str, settings: Settings, changes: Mapping[str, Node], library: Library
-) -> tuple[BuiltModel, CompiledModel]:
-    made = evaluator(case, {**settings, **changes}, library)
-    return made.built, made.form
+def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> Evaluator:
+    return evaluator(case, {**settings, **changes}, library)
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -314,29 +305,9 @@ def _text(node: Node) -> str:
 MOST_WORDS = 1000
 """Of so many points without an answer it is said why."""
 
-Progress = Callable[[int], object]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Answers to one block, in the order of its rows."""
-
-    rows: NDArray[np.intp]
-    columns: Mapping[str, Array]
-    form: CompiledModel
-    provenance: Provenance
-    limits: Mapping[str, list[str]] = field(default_factory=dict)
-    answers: Sequence[Answer] = ()
-
 
 def carried_out(
-    name: str,
-    plan: SweepPlan,
-    answer: Sequence[str],
-    *,
-    jobs: int = 1,
-    whole: bool = False,
-    progress: Progress = lambda points: None,
+    name: str, plan: SweepPlan, answer: Sequence[str], *, whole: bool = False, progress: Progress = silent
 ) -> Sweep:
     """Solve every point of a plan.
 
@@ -345,93 +316,62 @@ def carried_out(
     name : of the sweep
     plan : its points
     answer : the columns wanted
-    jobs : groups solved side by side; the results do not depend on it
     whole : keep the whole answer of each point
     progress : told how many more points are done
     """
-
-    def solved(block: _Block) -> _Found:
-        found = _found(block, plan, answer, whole)
-        progress(len(found.rows))
-        return found
-
-    blocks = [block for group in plan.groups for block in _blocks(group, answer, whole)]
-    if jobs <= 1:
-        return _assembled(name, plan, answer, [solved(block) for block in blocks])
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            return _assembled(name, plan, answer, list(pool.map(solved, blocks)))
-        except BaseException:
-            # After an interrupt nothing more is begun.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    parts = [part for group in plan.groups for part in _blocks(group, plan, answer, whole)]
+    return _assembled(name, plan, answer, parts, solve((block for _, _, block in parts), progress))
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Points of one group that are solved together; `alone` asks for the first quantity and nothing else."""
-
-    group: PointGroup
-    rows: NDArray[np.intp]
-    values: Mapping[str, Array]
-    alone: bool = False
+_Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
+"""Points of one group that are solved together: the group, the places of its points in the sweep, the block."""
 
 
-def _blocks(group: PointGroup, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
+def _blocks(group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bool) -> Iterator[_Part]:
     form, rows = group.form, group.rows
     blocks = list(form.blocks(group.values, len(rows)))
+    block = PointBlock(group.recipe, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole)
     if list(answer) == [form.quantity] and not whole and len(blocks) > 1 and all(len(each) > 1 for each in blocks):
         # The whole sweep through the time's own tape: many times faster than asking for everything.
-        yield _Block(group, rows, group.values, alone=True)
+        yield group, rows, replace(block, asked=BRIEF)
         return
     for cut in blocks:
-        yield _Block(group, rows[cut], {path: each[cut] for path, each in group.values.items()})
+        values = {path: each[cut] for path, each in group.values.items()}
+        yield group, rows[cut], replace(block, values=values, beside=_beside(plan, rows[cut], answer), count=len(cut))
 
 
-def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -> _Found:
-    form, rows, built = block.group.form, block.rows, block.group.built
-    points = form.brief_points(block.values) if block.alone else form.points(block.values)
-    if points.interrupted:
-        raise KeyboardInterrupt
-    columns = {key: np.broadcast_to(column, (len(rows),)) for key, column in points.columns().items()}
-    how = points.provenance(len(rows))
-    if block.alone:
-        return _Found(rows, {form.quantity: columns[form.quantity]}, form, how)
-    if OVERHEAD in answer and isinstance(built.model, Model):
-        columns |= overhead(columns, built.model.useful)
-    known = built.shape.names(built.options.method)
-    further = [key for key in answer if key not in columns and key in known]
-    columns |= in_whole_answers(points, further, len(rows))
-    numbers = {axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named}
-    columns |= transient_columns(built, further, numbers, len(rows), form.estimated)
-    limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
-    answers: list[Answer] = []
-    for number, row in enumerate(rows if whole else ()):
-        values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
-        where = {path: value if isinstance(value, str) else float(value) for path, value in values}
-        found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
-        answers.append(replace(found, notes=(*found.notes, *built.notes)))
-    return _Found(rows, columns, form, how, limits, answers)
+def _beside(plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]) -> dict[str, Array]:
+    """Give the numbers of the axes where values before the steady state are asked for, which may be at a time varied there."""
+    if not any(map(is_transient, answer)):
+        return {}
+    return {axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named}
 
 
-def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
+def _assembled(
+    name: str, plan: SweepPlan, answer: Sequence[str], parts: Sequence[_Part], pieces: Sequence[SolvedBlock]
+) -> Sweep:
     total = len(plan.cases)
     # Each method knows the units of what it has.
     forms: dict[str, CompiledModel] = {}
-    for piece in pieces:
-        forms.update((key, piece.form) for key in piece.columns if key not in forms)
+    for (group, _, _), piece in zip(parts, pieces, strict=True):
+        if piece.failed:
+            forms.setdefault(group.form.quantity, group.form)
+        forms.update((key, group.form) for key in piece.columns if key not in forms)
     columns = {key: np.full(total, np.nan) for key in forms}
     limits: dict[str, list[str]] = {}
     answers: dict[int, Answer] = {}
-    for piece in pieces:
+    said: dict[int, str] = {}
+    for (group, rows, _), piece in zip(parts, pieces, strict=True):
         for key, column in piece.columns.items():
-            columns[key][piece.rows] = column
+            columns[key][rows] = column
         for key, names in piece.limits.items():
             column_of_names = limits.setdefault(key, [""] * total)
-            for row, limit in zip(piece.rows, names, strict=True):
+            for row, limit in zip(rows, names, strict=True):
                 column_of_names[row] = limit
-        answers.update(zip(piece.rows.tolist(), piece.answers, strict=False))
-    failed = _failures(plan, columns)
+        said |= {int(rows[number]): words for number, words in piece.failed.items()}
+        for row, found in zip(rows.tolist(), piece.answers, strict=False):
+            answers[row] = _at_its_point(plan, row, found, group.built)
+    failed = _failures(plan, columns, said)
     for column in columns.values():
         column[list(failed)] = np.nan
     return Sweep(
@@ -442,19 +382,29 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
         columns=columns,
         units={key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()},
         limits=limits,
-        provenance=Provenance.joined(total, ((piece.rows, piece.provenance) for piece in pieces)),
+        provenance=Provenance.joined(
+            total, ((rows, piece.provenance) for (_, rows, _), piece in zip(parts, pieces, strict=True))
+        ),
         failed=failed,
         idle=_idle(plan, columns),
         answers=[answers[row] for row in sorted(answers)],
     )
 
 
-def _failures(plan: SweepPlan, columns: Mapping[str, Array]) -> dict[int, str]:
-    """Say why a point has no answer, in the words of the point solved alone."""
-    failed: dict[int, str] = {}
+def _at_its_point(plan: SweepPlan, row: int, answer: Answer, built: BuiltModel) -> Answer:
+    """Say of an answer where it holds."""
+    values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
+    where = {path: value if isinstance(value, str) else float(value) for path, value in values}
+    return replace(answer, point=where, given=where, notes=(*answer.notes, *built.notes))
+
+
+def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]) -> dict[int, str]:
+    """Say why a point has no answer, in the words of the point solved alone, unless it was said already."""
+    failed = dict(said)
     for group in plan.groups:
         for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
-            failed[int(group.rows[number])] = why(group.form, group.values, number) if len(failed) < MOST_WORDS else ""
+            if (row := int(group.rows[number])) not in failed:
+                failed[row] = why(group.recipe, group.values, number) if len(failed) < MOST_WORDS else ""
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 

@@ -759,6 +759,26 @@ QUESTIONS: dict[str, Any] = {
 """The keys of all questions, in the order in which they are read and shown: type and field of each."""
 
 
+class LimitsSpec(Spec):
+    """What one point may take; one that takes more has no answer, and the others do."""
+
+    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
+        None, description="of a clock, for one point"
+    )
+    memory: Annotated[Given, Quantity(BYTES, least=1e6)] | None = Field(
+        None, description="for one point, beside what the process has before it"
+    )
+
+
+class EngineSpec(Spec):
+    """Where points are solved; the command line goes before it, and only there a cluster can be named."""
+
+    on: Literal["threads", "processes"] | None = Field(
+        None, description="threads of one process, or a process for each job"
+    )
+    jobs: int = Field(1, description="points solved side by side", ge=1, le=256)
+
+
 class _StudyKeys(Described):
     """One base, many questions."""
 
@@ -777,6 +797,8 @@ class _StudyKeys(Described):
         min_length=1,
     )
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
+    limits: LimitsSpec = Field(LimitsSpec(), description="what one point may take")
+    engine: EngineSpec = Field(EngineSpec(), description="where points are solved; results do not depend on it")
 
     def check_rules(self) -> None:
         if "base" in self.what_if:

@@ -31,13 +31,11 @@ class BaseAnswers:
     cases : the answer of each case
     named : these, and the answers that questions before this one added
     wanted : the values that the study asks for
-    jobs : blocks of points to solve side by side; results do not depend on it
     """
 
     cases: Mapping[str, Answer]
     named: Mapping[str, Answer]
     wanted: Sequence[str]
-    jobs: int = 1
 
 
 @dataclass(frozen=True)

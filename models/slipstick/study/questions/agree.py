@@ -14,7 +14,7 @@ from slipstick.results.question import QuestionResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
-from slipstick.study.evaluator import Evaluator, evaluator, unless_interrupted
+from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import ACTIVITY, METHODS
 
@@ -48,17 +48,13 @@ class AgreeResult(QuestionResult):
 def _agreement(case: Evaluator, methods: Sequence[str], known: Answer) -> Agreement:
     """Solve a case by several methods; what it was solved by already is not done again."""
     from slipstick.method.agreement import agreement
-    from slipstick.method.methods import answered
 
-    built = case.built
     together: list[Answer] = []
     for method in methods:
         if known.method == method:
             together.append(known)
         else:
-            several = answered(built.model, built.parameters, method, built.options.simulation)
-            unless_interrupted(several[0])
-            together += several
+            together += case.answers(method)
     return agreement(case.case, together)
 
 

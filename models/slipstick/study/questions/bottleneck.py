@@ -138,7 +138,7 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
             raise study.refusal(_PLACE, "an axis of numbers is wanted, such as the number of processors")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
-        return BottleneckResult(tuple(_solved(case, plan, answers.jobs) for case, plan in plans.items()))
+        return BottleneckResult(tuple(_solved(case, plan) for case, plan in plans.items()))
 
     return Question(solve, points=sum(len(plan.cases) for plan in plans.values()))
 
@@ -155,10 +155,10 @@ def _unfit(model: object) -> str:
     return "" if shared else "asks no resource for service, so nothing limits its throughput"
 
 
-def _solved(case: str, plan: SweepPlan, jobs: int) -> CaseBottlenecks:
+def _solved(case: str, plan: SweepPlan) -> CaseBottlenecks:
     model = plan.groups[0].built.model
     name = f"throughput[{next(iter(model.classes))}]" if isinstance(model, QueueingNetwork) else "throughput"
-    found = carried_out("bottleneck", plan, [name], jobs=jobs)
+    found = carried_out("bottleneck", plan, [name])
     count = len(plan.cases)
     throughput = found.columns.get(name, np.full(count, np.nan))
     population, cycle = np.empty(count), np.empty(count)

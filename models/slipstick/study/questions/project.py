@@ -216,7 +216,7 @@ def read(asked: ProjectSpec, study: StudyContext) -> Question:
             )
             tracks.append((track, tuple(conditions)))
     cases = _ProjectedCases(asked, years, tuple(tracks), factors)
-    return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted, answers.jobs)))
+    return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted)))
 
 
 def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
@@ -257,14 +257,14 @@ def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     return numbers
 
 
-def _projected(asked: _ProjectedCases, answer: Sequence[str], jobs: int) -> Projection:
+def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
     spec = asked.spec
     trends = {track.trend.name: track.trend for track, _ in asked.tracks}
     return Projection(
         factors=asked.factors,
         base_year=spec.base_year,
         years=asked.years,
-        tracks=tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks),
+        tracks=tuple(_track(track, conditions, asked, answer) for track, conditions in asked.tracks),
         rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
         titles={name: trend.title for name, trend in trends.items()},
         samples=spec.samples,
@@ -274,12 +274,12 @@ def _projected(asked: _ProjectedCases, answer: Sequence[str], jobs: int) -> Proj
 
 
 def _track(
-    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str], jobs: int
+    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str]
 ) -> ProjectedCase:
     years, case = asked.years, track.case
     values = track.values(years)
-    found, how = case.solved(values, jobs=jobs)
-    bands, margins = _band(track, conditions, asked, answer, jobs)
+    found, how = case.solved(values)
+    bands, margins = _band(track, conditions, asked, answer)
     columns = {name: found[name] for name in answer if name in found}
     for name, value in list(columns.items()):
         for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
@@ -309,7 +309,7 @@ def _track(
 
 
 def _band(
-    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str], jobs: int
+    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str]
 ) -> tuple[dict[str, Array], list[Array]]:
     """Give the band of each answer [ends, years], and the margins of each condition [samples, years] of all draws."""
     spec, years = asked.spec, asked.years
@@ -325,7 +325,7 @@ def _band(
     step = max(1, _MOST_POINTS // len(years))
     for start in range(0, spec.samples, step):
         cut = {name: each[start : start + step] for name, each in factors.items()}
-        pieces.append(track.case.columns(track.values(years, cut), wanted, jobs=jobs))
+        pieces.append(track.case.columns(track.values(years, cut), wanted))
     found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     shape, ends = (spec.samples, len(years)), ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
     margins = [condition.look(found)[0][0].reshape(shape) for condition in conditions]

@@ -176,7 +176,7 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> SampleResult:
-        return SampleResult(tuple(_sampled(each, answers.wanted, answers.jobs) for each in cases))
+        return SampleResult(tuple(_sampled(each, answers.wanted) for each in cases))
 
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
         known = [each.case.names for each in cases]
@@ -235,7 +235,7 @@ def _in_words(spec: Uncertain) -> str:
     return f"{getattr(spec, 'distribution', '')}: {said}{', a guess' if spec.assumed else ''}"
 
 
-def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStudy:
+def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     """Draw points, answer at each, and read off quantiles and indices.
 
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ says how sure they are
@@ -246,12 +246,12 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
     points = _points(asked)
     # A value of a known name may have no meaning at any point, and then no column.
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
-    solved, how = case.solved(points, {*names, case.form.quantity}, jobs=jobs)
+    solved, how = case.solved(points, {*names, case.form.quantity})
     found = {**nothing, **solved}
     own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
     influences, why = (
-        _influences(asked, {name: found[name] for name in names}, jobs) if spec.indices and not without else ({}, "")
+        _influences(asked, {name: found[name] for name in names}) if spec.indices and not without else ({}, "")
     )
     if spec.indices and without:
         why = f"{without} points have no answer, so the variance cannot be shared out"
@@ -301,9 +301,7 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
     return found
 
 
-def _influences(
-    asked: _SampledCase, found: Mapping[str, Array], jobs: int
-) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
+def _influences(asked: _SampledCase, found: Mapping[str, Array]) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Ask SciPy for first-order and total indices of every answer that varies."""
     from scipy.stats import sobol_indices
 
@@ -314,7 +312,7 @@ def _influences(
     ]
 
     def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        solved = asked.case.columns(dict(zip(paths, points, strict=True)), kept, jobs=jobs)
+        solved = asked.case.columns(dict(zip(paths, points, strict=True)), kept)
         return np.stack([solved[name] for name in kept])
 
     if not kept:

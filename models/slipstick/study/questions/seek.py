@@ -171,10 +171,10 @@ class _CaseSearch:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
         return places
 
-    def solved(self, places: Array, longer: float = 1.0, jobs: int = 1) -> tuple[dict[str, Array], Provenance]:
+    def solved(self, places: Array, longer: float = 1.0) -> tuple[dict[str, Array], Provenance]:
         """Answer at places, by runs so many times as long as the case's own if it is simulated."""
         if self.built is None:
-            return self.case.longer(longer).solved(self.values(places), self.condition.wanted, jobs=jobs)
+            return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
         found = [self.built(float(place)).longer(longer).solved({}, self.condition.wanted) for place in places]
         names = dict.fromkeys(name for columns, _ in found for name in columns)
         every = {name: np.concatenate([each.get(name, np.full(1, np.nan)) for each, _ in found]) for name in names}
@@ -197,7 +197,7 @@ def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> Question:
         for name, spec in asked.items()
         for case in spec.cases
     ]
-    return Question(lambda answers: SeekResult(tuple(_searched(each, answers.jobs) for each in searches)))
+    return Question(lambda answers: SeekResult(tuple(_searched(each) for each in searches)))
 
 
 def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
@@ -309,10 +309,10 @@ EFFORT = 16.0
 """So many times the effort of the first look is what all longer runs may take together."""
 
 
-def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
+def _searched(asked: _CaseSearch) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
     condition, case, places = asked.condition, asked.case, asked.first_look()
-    found, how = asked.solved(places, jobs=jobs)
+    found, how = asked.solved(places)
     looked, longest = (places.tolist(), how), 1.0
     if case.form.estimated or asked.whole:
         closer = _Closer(asked, places, found)

@@ -1,0 +1,433 @@
+"""Where points are solved: here, in threads, in processes of this machine, on a Dask cluster, or by MPI.
+
+All are executors of `concurrent.futures`, so one loop serves them: points go out in groups, so that sending them costs little
+beside solving them; a group comes back after a second with what it has, so that little is lost with a process; and results
+are put in their places by number, so that neither the executor nor the order can change them. A process that dies, or a
+point over its limit, costs that point: what else was in its group is solved again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from slipstick.errors import InputError, MissingExtraError, SlipstickError
+from slipstick.study.points import PointBlock, Recipe, SolvedBlock, engine_versions, solved
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from types import TracebackType
+
+HERE, THREADS, PROCESSES, MPI = "here", "threads", "processes", "mpi"
+"""The engines by name; any other is the address of a Dask scheduler, such as tcp://node1:8786."""
+
+TURN = 1.0
+"""Seconds after which a group gives back what it has solved."""
+
+_MOST_TOGETHER = 64
+_TRIES = 2
+_START = 120.0
+
+Progress = Callable[[int], object]
+
+
+def silent(points: int) -> None:
+    """Tell nobody that points are done."""
+
+
+class Store(Protocol):
+    """What keeps the results of points for a later run."""
+
+    def find(self, block: PointBlock, limits: Limits) -> SolvedBlock | None: ...
+    def keep(self, block: PointBlock, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one point may take.
+
+    Parameters
+    ----------
+    time : of a clock [s]; None: without limit
+    memory : beside what the process has before it [B]; None: without limit
+    """
+
+    time: float | None = None
+    memory: float | None = None
+
+    def __bool__(self) -> bool:
+        return self.time is not None or self.memory is not None
+
+
+@dataclass
+class Engine:
+    """Solves blocks of points, side by side.
+
+    As a context manager it is the engine of everything that is solved inside; where it ends early, nothing goes on.
+
+    Parameters
+    ----------
+    on : one of the names above, or the address of a Dask scheduler; None: threads, or processes where there are limits
+    jobs : points solved side by side; a cluster has its own number
+    limits : of one point; they are held by a process of its own for each job
+    store : keeps results
+
+    Raises
+    ------
+    InputError : there is no such engine, or no cluster at the address
+    MissingExtraError : the library of the cluster is not installed
+    """
+
+    on: str | None = None
+    jobs: int = 1
+    limits: Limits = field(default_factory=Limits)
+    store: Store | None = None
+
+    def __post_init__(self) -> None:
+        self._executor: Executor | None = None
+        self._sent: set[Future[Any]] = set()
+        self._end: Callable[[], object] = lambda: None
+        self.on = self.on or (PROCESSES if self.limits else THREADS if self.jobs > 1 else HERE)
+        self._isolated = self.on == PROCESSES or bool(self.limits)
+        if self.on not in (HERE, THREADS, PROCESSES, MPI) and "://" not in self.on:
+            raise InputError(
+                f"there is no engine {self.on!r}; write {THREADS}, {PROCESSES}, {MPI}, or the address of a Dask scheduler, "
+                "such as tcp://node1:8786"
+            )
+        if self._isolated and not hasattr(socket, "socketpair"):
+            raise InputError("this system gives no process its own limits; leave out --on processes and the limits")
+
+    def __enter__(self) -> Self:
+        self._token = _ENGINE.set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _ENGINE.reset(self._token)
+        self.close(early=kind is not None)
+
+    def close(self, early: bool = False) -> None:
+        """End what was started; early: without waiting for what is being solved."""
+        if self._executor is None:
+            return
+        _stop_workers(self._executor)
+        for future in self._sent:
+            future.cancel()
+        if early:
+            _interrupt_threads(self._executor)
+        self._executor.shutdown(wait=not early)
+        self._end()
+        self._executor = None
+
+    def solve(self, blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+        """Solve blocks, those apart that are kept from an earlier run.
+
+        Parameters
+        ----------
+        blocks : what to solve; the results have the same order
+        progress : told how many more points are done
+        """
+        given = list(blocks)
+        found: dict[int, SolvedBlock] = {}
+        for number, block in enumerate(given if self.store else ()):
+            assert self.store is not None
+            if (kept := self.store.find(block, self.limits)) is not None:
+                found[number] = kept
+                progress(block.count)
+        rest = [number for number in range(len(given)) if number not in found]
+        if self.on == HERE or (len(rest) == 1 and self.on == THREADS):
+            for number in rest:
+                found[number] = self._kept(given[number], *_timed(given[number]))
+                progress(given[number].count)
+        elif rest:
+            self._side_by_side(given, rest, found, progress)
+        return [found[number] for number in range(len(given))]
+
+    def _side_by_side(
+        self, blocks: Sequence[PointBlock], rest: Sequence[int], found: dict[int, SolvedBlock], progress: Progress
+    ) -> None:
+        """Keep every worker busy until all blocks are solved."""
+        executor, workers = self._started()
+        most = 1 if self.on == THREADS else max(1, min(_MOST_TOGETHER, len(rest) // (4 * workers)))
+        waiting, tries, pending = deque(rest), dict[int, int](), dict[Future[Any], list[int]]()
+        while waiting or pending:
+            while waiting and len(pending) < 2 * workers:
+                # What was in a group that failed goes alone, so that it is known what fails.
+                size = 1 if waiting[0] in tries else most
+                group = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+                sent = [blocks[number] for number in group]
+                turn = 0.0 if self.on == THREADS else TURN
+                future = executor.submit(_solved_group, sent, self.limits, self._isolated, engine_versions(), turn)
+                pending[future] = group
+                self._sent.add(future)
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                group = pending.pop(future)
+                self._sent.discard(future)
+                results = _results(future)
+                if results is None:
+                    for number in group:
+                        tries[number] = tries.get(number, 0) + 1
+                    why = f"the process that solves it ended, {_TRIES} times"
+                    given_up = [number for number in group if tries[number] >= _TRIES]
+                    results = [(SolvedBlock.without_answer(blocks[number], why), 0.0) for number in given_up]
+                    group = [*given_up, *(number for number in group if number not in given_up)]
+                for number, (result, seconds) in zip(group, results, strict=False):
+                    block = blocks[number]
+                    if result.failed and block.count > 1 and len(result.failed) == block.count and not result.columns:
+                        result = self._apart(block)
+                    else:
+                        result = self._kept(block, result, seconds)
+                    found[number] = result
+                    progress(block.count)
+                waiting.extendleft(reversed(group[len(results) :]))
+
+    def _apart(self, block: PointBlock) -> SolvedBlock:
+        """Solve a block that fails as a whole in halves, down to the point that makes it fail."""
+        halves = block.halves()
+        return SolvedBlock.joined(list(zip((half.count for half in halves), self.solve(halves), strict=True)))
+
+    def _kept(self, block: PointBlock, result: SolvedBlock, seconds: float) -> SolvedBlock:
+        if self.store is not None:
+            self.store.keep(block, result, seconds, self.limits)
+        return result
+
+    def _started(self) -> tuple[Executor, int]:
+        """Give the executor, and how many points it solves side by side."""
+        assert self.on is not None
+        if self._executor is None:
+            if self.on in (THREADS, PROCESSES):
+                self._executor, self._workers = ThreadPoolExecutor(self.jobs), self.jobs
+            elif self.on == MPI:
+                self._executor, self._workers = _mpi()
+            else:
+                self._executor, self._workers, self._end = _dask(self.on)
+        return self._executor, self._workers
+
+
+_ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
+
+
+def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+    """Solve blocks by the engine of the study that runs; without one here, one after the other.
+
+    Parameters
+    ----------
+    blocks, progress : as for `Engine.solve`
+    """
+    return (_ENGINE.get() or Engine()).solve(blocks, progress)
+
+
+def _library(name: str, purpose: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(name.partition(".")[0], purpose, extra) from None
+
+
+def _mpi() -> tuple[Executor, int]:
+    futures = _library("mpi4py.futures", "solving points by MPI", "")
+    ranks: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
+    if ranks < 2:
+        how = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
+        raise InputError(f"MPI has {ranks} rank, and one is the master; start it as: {how}")
+    return futures.MPIPoolExecutor(), ranks - 1
+
+
+def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
+    library = _library("distributed", "solving points on a Dask cluster", "cluster")
+    try:
+        client = library.Client(address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        why = f"there is no Dask scheduler at {address} ({type(error).__name__}); start one, or leave out --on"
+        raise InputError(why) from None
+    workers = sum(client.nthreads().values())
+    if not workers:
+        client.close()
+        raise InputError(f"the Dask scheduler at {address} has no workers; start some: dask worker {address}")
+    return client.get_executor(pure=False), workers, client.close
+
+
+def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
+    """Give the results of a group; None where its process ended."""
+    try:
+        found: list[tuple[SolvedBlock, float]] = future.result()
+    except BrokenExecutor:
+        return None
+    except SlipstickError:
+        raise
+    except Exception as error:
+        if type(error).__name__ in ("KilledWorker", "CommClosedError", "FutureCancelledError"):
+            return None
+        raise
+    return found
+
+
+def _solved_group(
+    blocks: Sequence[PointBlock], limits: Limits, isolated: bool, versions: Mapping[str, str], turn: float
+) -> list[tuple[SolvedBlock, float]]:
+    """Solve the first of some blocks, for about a turn; in the process of a worker."""
+    if (mine := engine_versions()) != versions:
+        other = [f"{name} {mine.get(name)} for {each}" for name, each in versions.items() if mine.get(name) != each]
+        raise InputError(f"a worker on {socket.gethostname()} has {', '.join(other)}; install the same on all")
+    found: list[tuple[SolvedBlock, float]] = []
+    start = monotonic()
+    for block in blocks:
+        found.append(_within(block, limits) if isolated else _timed(_as_known(block)))
+        if monotonic() - start > turn:
+            break
+    return found
+
+
+_KNOWN: dict[bytes, Recipe] = {}
+
+
+def _as_known(block: PointBlock) -> PointBlock:
+    """Take what was made of the same model before."""
+    known = _KNOWN.setdefault(block.recipe.digest, block.recipe)
+    if len(_KNOWN) > _MOST_TOGETHER:
+        del _KNOWN[next(iter(_KNOWN))]
+    return replace(block, recipe=known)
+
+
+def _timed(block: PointBlock) -> tuple[SolvedBlock, float]:
+    """Solve a block in this process; give its results and seconds."""
+    start = monotonic()
+    try:
+        found = solved(block)
+    except MemoryError:
+        found = SolvedBlock.without_answer(block, "takes more memory than there is")
+    return found, monotonic() - start
+
+
+# A process beside this one for each thread that solves under limits: it holds the limit of memory itself, and is ended where
+# a point takes too long. It ends with the process that started it, however that ends.
+
+
+class _Worker:
+    """A process that solves blocks for one thread."""
+
+    def __init__(self) -> None:
+        from multiprocessing.connection import Connection
+
+        ours, theirs = socket.socketpair()
+        with theirs:
+            run = f"from slipstick.study.engine import serve; serve({theirs.fileno()})"
+            paths = os.pathsep.join(filter(None, sys.path))
+            one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", run], pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": paths, **one}
+            )
+        self.pipe: Connection[Any, Any] = Connection(ours.detach())
+
+    def stop(self) -> int:
+        """End the process; give its status."""
+        self.process.kill()
+        return self.process.wait()
+
+
+_LOCAL = threading.local()
+_WORKERS: dict[int, _Worker] = {}
+
+
+def _within(block: PointBlock, limits: Limits) -> tuple[SolvedBlock, float]:
+    """Solve a block in the process of this thread; where that ends or takes too long, the block has no answer."""
+    worker: _Worker | None = getattr(_LOCAL, "worker", None)
+    if worker is None or worker.process.poll() is not None:
+        worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
+        if not (worker.pipe.poll(_START) and worker.pipe.recv() == "ready"):
+            worker.stop()
+            raise InputError("a process for the points cannot be started")
+    start = monotonic()
+    try:
+        worker.pipe.send((block, limits.memory))
+        if not worker.pipe.poll(None if limits.time is None else limits.time * block.count):
+            worker.stop()
+            return SolvedBlock.without_answer(
+                block, f"takes more than its limit of time, {limits.time:g} s"
+            ), limits.time or 0.0
+        found = worker.pipe.recv()
+    except (EOFError, OSError):
+        status = worker.process.wait()
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return SolvedBlock.without_answer(block, f"its process ended by {how}"), monotonic() - start
+    if isinstance(found, BaseException):
+        raise found
+    result: tuple[SolvedBlock, float] = found
+    return result
+
+
+def serve(handle: int) -> None:
+    """Solve the blocks that come in, until the process that sends them is gone.
+
+    Parameters
+    ----------
+    handle : the socket to it
+    """
+    from multiprocessing.connection import Connection
+    from queue import SimpleQueue
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends this one
+    pipe: Connection[Any, Any] = Connection(handle)
+    given: SimpleQueue[tuple[PointBlock, float | None]] = SimpleQueue()
+
+    def listen() -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                given.put(pipe.recv())
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    pipe.send("ready")
+    while True:
+        block, memory = given.get()
+        try:
+            pipe.send(_with_memory(_as_known(block), memory))
+        except SlipstickError as error:
+            pipe.send(error)
+
+
+def _with_memory(block: PointBlock, memory: float | None) -> tuple[SolvedBlock, float]:
+    """Solve a block with so much memory beside what this process has."""
+    if memory is None:
+        return _timed(block)
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm", encoding="ascii") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    limit = int(now + memory * block.count)
+    resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
+    try:
+        found, seconds = _timed(block)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    if found.failed and not found.columns:
+        found = SolvedBlock.without_answer(block, f"takes more than its limit of memory, {memory / 1e9:g} GB")
+    return found, seconds
+
+
+def _stop_workers(executor: Executor) -> None:
+    """End the processes of the threads of an executor."""
+    for thread in getattr(executor, "_threads", ()):
+        if (worker := _WORKERS.pop(thread.ident, None)) is not None:
+            worker.stop()
+
+
+def _interrupt_threads(executor: Executor) -> None:
+    """Have threads that solve points stop as the main one did: a simulation looks for it between its events."""
+    import ctypes
+
+    for thread in getattr(executor, "_threads", ()):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))

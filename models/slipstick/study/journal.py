@@ -1,0 +1,192 @@
+"""Points that are kept while a study runs, so that a later run goes on where one was killed.
+
+They stand in an SQLite file in the report's folder, each committed as it comes, by the key of `PointBlock`: nothing in it can be
+out of date, only unasked for. What a finished run did not ask for is removed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from slipstick.errors import InputError
+from slipstick.report.folder import locked
+from slipstick.study.engine import Limits
+from slipstick.study.points import PointBlock, SolvedBlock
+
+NAME = ".points.sqlite"
+"""The file in the folder of a report."""
+
+LEAST = 1e-3
+"""Seconds of solving below which a block is not kept: to find it again would take about as long."""
+
+_TABLES = """
+create table if not exists points (key blob primary key, points integer, failed integer, proof blob, body blob);
+create table if not exists about (name text primary key, value text);
+"""
+_ALLOWED = {("slipstick.answer", name) for name in ("Answer", "Value", "Limit", "Takeover")} | {
+    ("slipstick.results.study", "Provenance"),
+    ("slipstick.study.points", "SolvedBlock"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy._core.numeric", "_frombuffer"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "scalar"),
+}
+
+
+class _Results(pickle.Unpickler):
+    """Reads results and nothing else, so that a file of somebody else runs no code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"{module}.{name} is no result")
+        return super().find_class(module, name)
+
+
+class Journal:
+    """The points kept in a folder.
+
+    Parameters
+    ----------
+    folder : of the report
+    about : what `slipstick status` says of the run: its command, where it was typed, the number of its points
+    fresh : forget what an earlier run kept
+
+    Raises
+    ------
+    OSError : there is no room, or nothing can be written there
+    InputError : the file is damaged
+    """
+
+    def __init__(self, folder: Path, about: dict[str, str], fresh: bool = False) -> None:
+        self.path, self.about = folder / NAME, about
+        self.found = 0
+        self._asked: set[bytes] = set()
+        self._file: sqlite3.Connection | None = None
+        self._lock: int | None = None
+        self._free = True
+        if self.path.exists() and self._open() and fresh:
+            self._do("delete from points")
+
+    def find(self, block: PointBlock, limits: Limits) -> SolvedBlock | None:
+        """Give what an earlier run found; a point that failed is tried again where its limits are others."""
+        if self._file is None:
+            return None
+        for key in (block.key, _of_failure(block, limits)):
+            row = self._do("select proof, body from points where key = ?", key).fetchone()
+            if row is not None and sha256(row[1]).digest() == row[0]:
+                with suppress(pickle.UnpicklingError):
+                    result: SolvedBlock = _Results(io.BytesIO(row[1])).load()
+                    self._asked.add(key)
+                    self.found += block.count
+                    return result
+        return None
+
+    def keep(self, block: PointBlock, found: SolvedBlock, seconds: float, limits: Limits) -> None:
+        """Write down a result that took its time."""
+        failed = bool(found.failed) and not found.columns
+        if (seconds < LEAST and not failed) or not (self._file is not None or (self._free and self._open())):
+            return
+        key = _of_failure(block, limits) if failed else block.key
+        body = pickle.dumps(found, protocol=4)
+        self._asked.add(key)
+        row = (key, block.count, int(failed), sha256(body).digest(), body)
+        self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+
+    def close(self, finished: bool = False) -> None:
+        """Close the file, once the study is solved without what it did not ask for."""
+        if self._file is not None:
+            if finished:
+                for (key,) in self._do("select key from points").fetchall():
+                    if key not in self._asked:
+                        self._do("delete from points where key = ?", key)
+            self._file.close()
+            self._file = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _open(self) -> bool:
+        """Open the file, or make it; false where another run keeps its points there."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = locked(folder)
+        self._free = handle != -1
+        if not self._free:
+            return False
+        self._lock = handle
+        try:
+            self._file = sqlite3.connect(self.path, isolation_level=None, timeout=1)
+            self._do("pragma journal_mode = wal")
+            self._do("pragma synchronous = normal")
+            self._file.executescript(_TABLES)
+            for name, value in self.about.items():
+                self._do("insert or replace into about values (?, ?)", name, value)
+        except sqlite3.Error as error:
+            raise self._told(error) from None
+        return True
+
+    def _do(self, command: str, *values: object) -> sqlite3.Cursor:
+        assert self._file is not None
+        try:
+            return self._file.execute(command, values)
+        except sqlite3.Error as error:
+            raise self._told(error) from None
+
+    def _told(self, error: sqlite3.Error) -> Exception:
+        """Say what is wrong with the file, as of any other."""
+        if isinstance(error, sqlite3.OperationalError):
+            return OSError(None, str(error), str(self.path))
+        return InputError(f"{self.path} is no file of points ({error}); remove it, and the points are solved again")
+
+
+def _of_failure(block: PointBlock, limits: Limits) -> bytes:
+    """Give the key of a failure, which holds for some limits only."""
+    return sha256(block.key + repr(limits).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a folder keeps: points, those among them that failed, and what the run said of itself."""
+
+    points: int = 0
+    failed: int = 0
+    about: Mapping[str, str] = field(default_factory=dict)
+    running: bool = False
+
+
+def kept_in(folder: Path) -> Kept:
+    """Count the points that a folder keeps, also while a run writes there.
+
+    Parameters
+    ----------
+    folder : of a report
+
+    Raises
+    ------
+    InputError : the file is damaged
+    """
+    path = folder / NAME
+    if not path.exists():
+        return Kept()
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            points, failed = file.execute(
+                "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
+            ).fetchone()
+            about = dict(file.execute("select name, value from about").fetchall())
+    except sqlite3.Error as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    handle = locked(folder)
+    if handle is not None and handle >= 0:
+        os.close(handle)
+    return Kept(points, failed, about, handle == -1)

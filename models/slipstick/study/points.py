@@ -1,0 +1,367 @@
+"""Points that are solved together: all that a process needs to solve them, what it gives back, and the key of both.
+
+A block holds a model, not a file: whatever was read, by whatever name, is in it, and so is nothing else. So its key, a
+hash of its content and of the code and libraries that solve it, says which results of an earlier run are still right.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache, cached_property, reduce
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slipstick.answer import Answer, Value
+from slipstick.late import Array, np
+from slipstick.method.names import OVERHEAD, moment, unit_of, until
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
+from slipstick.results.study import Provenance
+
+if TYPE_CHECKING:
+    from slipstick.expression.nodes import Parameter
+    from slipstick.method.answers import Answers, CompiledModel
+    from slipstick.method.methods import Subject
+    from slipstick.sim.settings import Simulation
+
+COLUMNS, BRIEF, WHOLE, WHY = "columns", "brief", "whole", "why"
+"""What is asked of a block: all columns, the first quantity alone, the answer of a case, why its one point has no answer."""
+
+_COMPUTING = (
+    "answer.py expression late.py law method model queueing results service_times.py sim study/points.py vocabulary.py"
+)
+"""The code that results of a block depend on; what reads files and writes reports does not change them."""
+
+_QUANTILE = "response_time_quantile["
+_LIBRARIES = ("numpy", "scipy", "numba")
+
+
+@cache
+def engine_versions() -> dict[str, str]:
+    """Give the versions of what solves a block: Python, the numerical libraries, and a hash of the code."""
+    package, code = Path(__file__).parents[1], sha256()
+    for place in map(package.joinpath, _COMPUTING.split()):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            code.update(path.read_bytes())
+    found = {"python": platform.python_version(), "machine": platform.machine(), "code": code.hexdigest()[:16]}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model and the method that solves it; what the method makes of the model stays in its process.
+
+    Parameters
+    ----------
+    model, parameters, method, simulation, smooth : as for `slipstick.method.methods.form_of`
+    """
+
+    model: Subject
+    parameters: Mapping[str, Parameter]
+    method: str | None
+    simulation: Simulation
+    smooth: bool = False
+
+    @cached_property
+    def form(self) -> CompiledModel:
+        """Give what the method made of the model."""
+        from slipstick.method.methods import form_of
+
+        return form_of(self.model, self.parameters, self.method, self.simulation, self.smooth)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Hash the content, the same in every process."""
+        return _digest(tuple(getattr(self, each.name) for each in fields(self)))
+
+    @property
+    def own(self) -> dict[str, float]:
+        """Give the model's own values of its parameters."""
+        return {name: each.value for name, each in self.parameters.items() if each.value is not None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in self.__dict__.items() if name != "form"}
+
+
+@dataclass(frozen=True, slots=True)
+class PointBlock:
+    """Points of one model that are solved together.
+
+    Parameters
+    ----------
+    recipe : the model, and how it is solved
+    values : of what is varied, by path, in base units [points]
+    count : of points
+    asked : one of the four words above
+    wanted : of columns, the only ones to give, or with `every` those to give beside all others; None: all
+    every : give all columns
+    answers : give the whole answer of each point as well
+    beside : what else is varied, which values before the steady state may depend on
+    """
+
+    recipe: Recipe
+    values: Mapping[str, Array]
+    count: int
+    asked: str = COLUMNS
+    wanted: tuple[str, ...] | None = None
+    every: bool = False
+    answers: bool = False
+    beside: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def key(self) -> bytes:
+        """Hash everything that its results depend on."""
+        request = (self.count, self.asked, self.wanted, self.every, self.answers)
+        return sha256(self.recipe.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
+
+    def halves(self) -> tuple[PointBlock, PointBlock]:
+        """Part the points in two."""
+        cuts = slice(0, self.count // 2), slice(self.count // 2, self.count)
+        first, second = (
+            replace(
+                self,
+                values={path: each[cut] for path, each in self.values.items()},
+                beside={path: each[cut] for path, each in self.beside.items()},
+                count=cut.stop - cut.start,
+            )
+            for cut in cuts
+        )
+        return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedBlock:
+    """Results of a block, in the order of its points.
+
+    Parameters
+    ----------
+    columns : by name, of all points, NaN where there is no answer
+    provenance : how each point was computed
+    limits : the limiting stage of each pipeline at each point
+    answers : whole ones, where they were asked for
+    failed : why its points have no answer, by number; or why the one that was asked about has none
+    """
+
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=lambda: Provenance([], []))
+    limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def without_answer(cls, block: PointBlock, why: str) -> SolvedBlock:
+        """Give what stands for points that could not be solved."""
+        methods = [block.recipe.method or "none"] * block.count
+        blank = Answer(getattr(block.recipe.model, "name", ""), methods[0], failed=why)
+        answers = (blank,) * block.count if block.asked == WHOLE or block.answers else ()
+        failed = dict.fromkeys(range(block.count), why)
+        return cls({}, Provenance(methods, [False] * block.count), {}, answers, failed)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
+        """Put the results of parts together, each with its number of points."""
+        total = sum(count for count, _ in pieces)
+        columns: dict[str, Array] = {}
+        limits: dict[str, list[str]] = {}
+        rows, failed, start = [], dict[int, str](), 0
+        for count, piece in pieces:
+            here = np.arange(start, start + count)
+            for name, column in piece.columns.items():
+                columns.setdefault(name, np.full(total, np.nan))[here] = column
+            for name, stages in piece.limits.items():
+                limits.setdefault(name, [""] * total)[start : start + count] = stages
+            failed |= {start + number: why for number, why in piece.failed.items()}
+            rows.append((here, piece.provenance))
+            start += count
+        answers = tuple(each for _, piece in pieces for each in piece.answers)
+        return cls(columns, Provenance.joined(total, rows), limits, answers, failed)
+
+
+def solved(block: PointBlock) -> SolvedBlock:
+    """Solve a block, in this process.
+
+    Raises
+    ------
+    KeyboardInterrupt : a simulation was interrupted
+    SlipstickError : the method cannot solve such a model
+    """
+    if block.asked == WHOLE:
+        return _case(block.recipe, block.wanted or ())
+    form = block.recipe.form
+    points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
+    if points.interrupted:
+        raise KeyboardInterrupt
+    if block.asked == WHY:
+        return SolvedBlock(failed={0: points.answer(0, shares=False).failed or "no answer"})
+    columns = {name: np.broadcast_to(each, (block.count,)) for name, each in points.columns().items()}
+    if block.asked == BRIEF:
+        columns = {form.quantity: columns[form.quantity]}
+        return SolvedBlock(columns, points.provenance(block.count))
+    columns |= _added(block, points, columns)
+    if block.wanted is not None and not block.every:
+        columns = {name: each for name, each in columns.items() if name in block.wanted or name == form.quantity}
+    limits = {key: each * (block.count // len(each)) for key, each in points.limits().items()}
+    places = range(block.count if block.answers else 0)
+    answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
+    return SolvedBlock(columns, points.provenance(block.count), limits, answers)
+
+
+def _case(recipe: Recipe, wanted: Sequence[str]) -> SolvedBlock:
+    """Answer for a model at its own values; bounds may be several."""
+    from slipstick.method.methods import answered
+
+    found = answered(recipe.model, recipe.parameters, recipe.method, recipe.simulation, recipe.smooth)
+    if any(each.interrupted for each in found):
+        raise KeyboardInterrupt
+    return SolvedBlock(answers=tuple(with_transient(each, recipe.model, wanted, recipe.own) for each in found))
+
+
+def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Give the columns that follow from others, and those that only whole answers have."""
+    from slipstick.method.names import names_of
+
+    model, names = block.recipe.model, block.wanted or ()
+    found: dict[str, Array] = {}
+    if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
+        found |= overhead(columns, model.useful)
+    further = [name for name in names if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))]
+    if further:
+        known = names_of(model, block.recipe.method)
+        further = [name for name in further if name in known]
+        found |= _in_whole_answers(points, further, block.count) | _transient_columns(block, further)
+    return found
+
+
+def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
+    """Give the quantiles among some values, which of exact methods only whole answers have [points]."""
+    names = [name for name in names if name.startswith(_QUANTILE)]
+    if not names or points.solution.detail is None:
+        return {}
+    whole = [points.answer(row, shares=False) for row in range(len(points))]
+    return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
+
+
+def is_transient(name: str) -> bool:
+    """Say whether a value is one of a network before its steady state."""
+    return bool(until(name) or moment(name))
+
+
+def _transient_at(model: object, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
+    """Give the transient values among some of a network, each a number or why there is none; other models have none."""
+    names = list(filter(is_transient, names))
+    if not names or not isinstance(model, QueueingNetwork):
+        return {}
+    from slipstick.method.networks.transient import transient_values
+
+    return transient_values(model, names, values)
+
+
+def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
+    """Give the transient values among some [points]; not a number where there is none.
+
+    Beside estimates each is its own interval, for it is none.
+    """
+    varied, recipe = {**block.beside, **block.values}, block.recipe
+    rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))
+    found = [_transient_at(recipe.model, names, {**recipe.own, **each}) for each in rows]
+    columns = {
+        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
+    }
+    ends = ("low", "high") if recipe.form.estimated else ()
+    return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
+
+
+def with_transient(answer: Answer, model: object, names: Iterable[str], values: Mapping[str, float]) -> Answer:
+    """Give an answer the transient values among some, and a note on each that there is not.
+
+    Parameters
+    ----------
+    answer : of the model at its own values
+    model : a network; others have no such values
+    names : such as ``time_until[door,2]``
+    values : of its parameters
+    """
+    found = {} if answer.failed else _transient_at(model, names, values)
+    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
+    ends = 2 if answer.converged is not None else 0
+    known = {name: Value(each, unit_of(name), *([each] * ends)) for name, each in numbers.items()}
+    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
+    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
+    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes)) if found else answer
+
+
+def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str, Array]:
+    """Take the useful parts of the account off the time [s, points].
+
+    Where the account is an estimate, the intervals of the other parts add up, which is the most it can be off.
+
+    Parameters
+    ----------
+    columns : of the answers, ``time`` among them
+    useful : components of the account
+
+    Returns
+    -------
+    the column ``overhead``, and with estimates those of the ends of its interval
+    """
+
+    parts = [name for name in columns if name.startswith("account[")]
+    mine = {f"account[{name}]" for name in useful}
+    zeros = np.zeros(len(columns["time"]))
+    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in mine), zeros)}
+    if others := sorted(name for name in parts if name not in mine and f"low[{name}]" in columns):
+        off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
+        low, high = (found[OVERHEAD] + each for each in off)
+        found |= {
+            f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
+            f"high[{OVERHEAD}]": high,
+        }
+    return found
+
+
+def _digest(thing: object) -> bytes:
+    """Hash a tree of values by what is in it: the same in every process, whatever parts are shared in memory."""
+    known: dict[int, tuple[bytes, object]] = {}
+
+    def of(each: object) -> bytes:
+        if each is None or isinstance(each, bool | int | float | complex | str | bytes):
+            return _hashed(type(each).__name__, repr(each).encode())
+        if id(each) not in known:
+            known[id(each)] = inside(each), each
+        return known[id(each)][0]
+
+    def inside(each: Any) -> bytes:
+        kind = f"{type(each).__module__}.{type(each).__qualname__}"
+        if isinstance(each, tuple | list):
+            return _hashed("sequence", *map(of, each))
+        if isinstance(each, set | frozenset):
+            return _hashed("set", *sorted(map(of, each)))
+        if isinstance(each, Mapping):
+            return _hashed("mapping", *(of(part) for item in each.items() for part in item))
+        if isinstance(each, np.ndarray):
+            return _hashed(f"{each.dtype} {each.shape}", np.ascontiguousarray(each).tobytes())
+        if isinstance(each, type) or (callable(each) and hasattr(each, "__qualname__")):
+            return _hashed(f"{each.__module__}.{each.__qualname__}")
+        if is_dataclass(each) and "__reduce__" not in type(each).__dict__:
+            return _hashed(kind, *(of(getattr(each, part.name)) for part in fields(each)))
+        made: Any = each.__reduce_ex__(4)
+        parts = made if isinstance(made, str) else (*made[:3], *(tuple(part or ()) for part in made[3:5]))
+        return _hashed(kind, of(parts))
+
+    return of(thing)
+
+
+def _hashed(kind: str, *parts: bytes) -> bytes:
+    found = sha256(kind.encode())
+    for part in parts:
+        found.update(len(part).to_bytes(8, "big") + part)
+    return found.digest()

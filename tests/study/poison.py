@@ -1,0 +1,32 @@
+"""Recipes that end their process, never end, or take all memory when they are solved; each has a method of its own name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, NoReturn
+
+from slipstick.law import LAWS
+from slipstick.sim.settings import Simulation
+from slipstick.study.points import Recipe
+
+
+class Poison(Recipe):
+    """A law that cannot be solved."""
+
+    @property
+    def form(self) -> NoReturn:
+        kept: list[Any] = []
+        while self.method != "kills":
+            if self.method == "eats":
+                kept.append(bytearray(10**7))
+            else:
+                time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError(kept)
+
+
+def poisoned(how: str) -> Recipe:
+    """Make a recipe that ``kills``, ``eats`` or ``sleeps``."""
+    return Poison(LAWS["amdahl-time"], {}, how, Simulation())

@@ -1,0 +1,274 @@
+"""Where points are solved does not change them; a point that ends its process costs itself; kept points are not solved again."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import InputError
+from slipstick.schema.library import Library
+from slipstick.schema.text import Mark, Scalar
+from slipstick.study.engine import Engine, Limits, _solved_group
+from slipstick.study.evaluator import evaluator
+from slipstick.study.journal import NAME, Journal, _Results, kept_in
+from slipstick.study.points import PointBlock, engine_versions
+from tests.study.poison import poisoned
+
+STUDY = """study: 1
+base: {model: lock-and-bus, method: simulation, simulation.cycles: 2000, simulation.least: 2000}
+vary: {population.processors: [2, 3, 4]}
+"""
+
+
+def blocks(*sizes: float) -> list[PointBlock]:
+    """Give one point of the closed form for each number of processors."""
+    name = {"model": Scalar("lock-and-bus", "lock-and-bus", Mark("test", 1, 1), quoted=True)}
+    recipe = replace(evaluator("base", name, Library()).recipe, method="mean-value")
+    return [PointBlock(recipe, {"population.processors": np.array([size])}, 1) for size in sizes]
+
+
+def times(found: Sequence[object]) -> list[float]:
+    return [float(getattr(each, "columns")["time"][0]) for each in found]  # noqa: B009
+
+
+def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:
+    good = blocks(1, 2, 3)
+    bad = [PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("kills", "eats", "sleeps")]
+    told: list[int] = []
+    with Engine("processes", 1, Limits(time=5.0, memory=3e8)) as engine:
+        eaten = engine.solve([good[0], bad[0], good[1], bad[1], good[2]], told.append)
+    assert times([eaten[0], eaten[2], eaten[4]]) == times(Engine().solve(good))
+    assert [each.failed[0] for each in (eaten[1], eaten[3])] == [
+        "its process ended by SIGKILL",
+        "takes more than its limit of memory, 0.3 GB",
+    ]
+    assert sum(told) == 5
+    with Engine(None, 1, Limits(time=0.05)) as engine:
+        (late,) = engine.solve(bad[2:])
+    assert late.failed == {0: "takes more than its limit of time, 0.05 s"}
+
+
+def test_of_a_block_only_the_point_that_fails_has_no_answer() -> None:
+    # Three points in two halves: each half is a block of its own, down to one point.
+    (block,) = blocks(1)
+    several = replace(block, values={"population.processors": np.array([1.0, 2.0, 3.0])}, count=3)
+    first, second = several.halves()
+    assert [first.count, second.count] == [1, 2]
+    joined = Engine()._apart(several)
+    assert joined.columns["time"].tolist() == times(Engine().solve(blocks(1, 2, 3)))
+
+
+def test_the_key_of_a_block_is_of_its_content() -> None:
+    one, same, other = (blocks(number)[0] for number in (1, 1, 2))
+    assert one.key == same.key
+    assert one.recipe is not same.recipe
+    assert len({one.key, other.key, replace(one, wanted=("time",)).key, replace(one, count=2).key}) == 4
+    simulated = replace(one.recipe, simulation=replace(one.recipe.simulation, seed=1))
+    assert replace(one, recipe=simulated).key != one.key
+
+
+def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -> None:
+    (block,), about = blocks(2), {"command": "c"}
+    (found,) = Engine().solve([block])
+    with closing(Journal(tmp_path, about)) as journal:
+        journal.keep(block, found, 1.0, Limits())
+    with closing(Journal(tmp_path, about)) as journal:
+        again = journal.find(block, Limits())
+        assert again is not None
+        assert times([again]) == times([found])
+        other = Journal(tmp_path, about)  # while one run holds the folder, another keeps nothing there
+        other.keep(blocks(3)[0], found, 1.0, Limits())
+        other.close()
+    assert kept_in(tmp_path).points == 1
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("update points set body = x'00'")
+        file.commit()
+    with closing(Journal(tmp_path, about)) as journal:
+        assert journal.find(block, Limits()) is None
+    hostile = pickle.dumps(os.system)
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("update points set body = ?, proof = ?", (hostile, sha256(hostile).digest()))
+        file.commit()
+    with closing(Journal(tmp_path, about)) as journal:
+        assert journal.find(block, Limits()) is None
+    with pytest.raises(pickle.UnpicklingError, match=r"posix.system is no result"):
+        _Results(io.BytesIO(hostile)).load()
+    (tmp_path / NAME).write_bytes(b"no database" * 100)
+    with pytest.raises(InputError, match="is no file of points"):
+        Journal(tmp_path, about)
+
+
+def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
+    block, tight = PointBlock(poisoned("kills"), {}, 1), Limits(time=1.0)
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(block, type(Engine().solve(blocks(1))[0]).without_answer(block, "why"), 0.0, tight)
+        assert journal.find(block, Limits(time=2.0)) is None
+        kept = journal.find(block, tight)
+    assert kept is not None
+    assert kept.failed == {0: "why"}
+
+
+def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(STUDY)
+    monkeypatch.setattr("slipstick.study.journal.LEAST", 0.0)
+    assert main(["run", "s.yaml", "--out", "one", "--jobs", "2"]) == 0
+    first = Path("one/results.csv").read_bytes()
+    assert main(["status", "one"]) == 0
+    out = capsys.readouterr().out
+    assert "one is up to date: slipstick run s.yaml" in out
+    assert "4 of 4 points are kept" in out
+    Path("one/results.csv").write_text("edited")
+    Path("s.yaml").write_text(STUDY.replace("[2, 3, 4]", "[2, 3, 4, 5]"))
+    assert main(["status", "one"]) == 0
+    out = capsys.readouterr().out
+    assert "- results.csv is not as it was written" in out
+    assert "- file s.yaml has changed" in out
+    assert main(["run", "s.yaml", "--out", "one"]) == 0
+    assert "note: 4 points are from an earlier run" in capsys.readouterr().err
+    assert Path("one/results.csv").read_bytes().startswith(first)
+    assert main(["run", "s.yaml", "--out", "one", "--fresh"]) == 0
+    assert "from an earlier run" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--on", "clouds"], "processes, mpi, or the address of a Dask scheduler, such as tcp://node1:8786"),
+        (["--limit", "speed=3"], "speed"),
+        (["--limit", "time"], "write WHAT=VALUE, such as time=60s"),
+    ],
+)
+def test_what_is_wrong_with_an_engine_is_told(
+    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(STUDY)
+    assert main(["run", "s.yaml", *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_dask_cluster_gives_the_same_points() -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    given = blocks(1, 2, 3, 4, 5)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+        ) as cluster,
+        Engine(cluster.scheduler_address) as engine,
+    ):
+        assert times(engine.solve(given)) == times(Engine().solve(given))
+
+
+class Cluster:
+    """Stands for the libraries of clusters, whose scheduler is not there, or has no workers."""
+
+    COMM_WORLD = property(lambda self: self)
+
+    def __init__(self, there: bool = True) -> None:
+        self.there = there
+
+    def Get_size(self) -> int:  # noqa: N802
+        return 1
+
+    def Client(self, address: str, **how: object) -> Cluster:  # noqa: N802
+        if not self.there:
+            raise TimeoutError
+        return self
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("on", "library", "words"),
+    [
+        ("mpi", None, "solving points by MPI needs mpi4py: pip install mpi4py"),
+        ("mpi", Cluster(), "MPI has 1 rank, and one is the master; start it as: mpiexec -n 3"),
+        (
+            "tcp://nowhere:1",
+            None,
+            "solving points on a Dask cluster needs distributed: pip install 'slipstick[cluster]'",
+        ),
+        (
+            "tcp://nowhere:1",
+            Cluster(False),
+            "there is no Dask scheduler at tcp://nowhere:1 (TimeoutError); start one, or",
+        ),
+        (
+            "tcp://nowhere:1",
+            Cluster(),
+            "the Dask scheduler at tcp://nowhere:1 has no workers; start some: dask worker tcp:",
+        ),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_told(
+    on: str, library: Cluster | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def imported(name: str) -> Cluster:
+        if library is None:
+            raise ImportError
+        return library
+
+    monkeypatch.setattr("slipstick.study.engine.import_module", imported)
+    with pytest.raises(InputError) as told, Engine(on) as engine:
+        engine.solve(blocks(1, 2))
+    assert words in str(told.value)
+
+
+def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"a worker on \S+ has numpy \S+ for 0.1; install the same on all"):
+        _solved_group(blocks(1), Limits(), False, {**engine_versions(), "numpy": "0.1"}, 1.0)
+    monkeypatch.setattr("slipstick.study.engine._START", 0.0)
+    with Engine("processes") as engine, pytest.raises(InputError, match="a process for the points cannot be started"):
+        engine.solve(blocks(1))
+    monkeypatch.delattr("socket.socketpair")
+    with pytest.raises(
+        InputError, match="this system gives no process its own limits; leave out --on processes and the limits"
+    ):
+        Engine(limits=Limits(time=1.0))
+
+
+def test_a_folder_without_a_report_and_one_that_cannot_be_written_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(tmp_path)]) == 2
+    assert f"there is no report in {tmp_path}, and no points of one" in capsys.readouterr().err
+    (tmp_path / NAME).write_bytes(b"no database" * 100)
+    with pytest.raises(InputError, match=r"\.points\.sqlite cannot be read: "):
+        kept_in(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(STUDY)
+    monkeypatch.setattr("os.access", lambda *place: False)
+    assert main(["run", "s.yaml", "--out", "new/one"]) == 2
+    assert (
+        f"error: {tmp_path}: nothing can be written there; choose another place with --out" in capsys.readouterr().err
+    )
+
+
+def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path: Path) -> None:
+    (block, other), (found, _) = blocks(1, 2), Engine().solve(blocks(1, 2))
+    journal = Journal(tmp_path, {})
+    journal.keep(block, found, 1.0, Limits())
+    journal._do("pragma max_page_count = 4")
+    columns = {"time": np.random.default_rng(1).random(100_000)}
+    with pytest.raises(OSError, match="database or disk is full"):
+        journal.keep(other, replace(found, columns=columns), 1.0, Limits())
+    journal.close()
+    assert kept_in(tmp_path).points == 1
