@@ -51,13 +51,13 @@ def main() -> None:
 def blocks(count: int, method: str) -> list[PointBlock]:
     """Give points of a lock and a bus, each a block of its own."""
     name = {"model": Scalar("lock-and-bus", "lock-and-bus", Mark("benchmark", 1, 1), quoted=True)}
-    recipe = evaluator("base", name, Library()).recipe
-    recipe = replace(recipe, method=method, simulation=Simulation(cycles=20_000, kernel="compiled"))
+    solvable = evaluator("base", name, Library()).solvable
+    solvable = replace(solvable, method=method, simulation=Simulation(cycles=20_000, kernel="compiled"))
     sizes = random.Random(1).choices(range(2, 20), k=count)
     paths = ("population.processors", "parameters.work")
     return [
         PointBlock(
-            recipe, dict(zip(paths, (np.array([float(size)]), np.array([1e-3 * (1 + at / count)])), strict=True)), 1
+            solvable, dict(zip(paths, (np.array([float(size)]), np.array([1e-3 * (1 + at / count)])), strict=True)), 1
         )
         for at, size in enumerate(sizes)
     ]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slipstick.schema.text import Mark, Node
     from slipstick.sim.settings import Simulation
     from slipstick.study.cases import SweepDefinition
-    from slipstick.study.points import Recipe
+    from slipstick.study.points import SolvableModel
     from slipstick.study.sweep import SweepPlan
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -312,22 +312,22 @@ def _solve_object(
 ) -> Answer | Sweep:
     """Answer for a model that is built already, at one point or at many."""
     from slipstick.sim.settings import Simulation
-    from slipstick.study.points import Recipe
+    from slipstick.study.points import SolvableModel
 
     known = _parameters(model)
-    recipe = Recipe(model, known, method, simulation or Simulation())
+    solvable = SolvableModel(model, known, method, simulation or Simulation())
     fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
     varied = {path: _numbers(path, value, known) for path, value in given.items() if path not in fixed}
     if not varied and not isinstance(given, Axes):
-        answer = recipe.form.points(fixed).answer(0)
+        answer = solvable.form.points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
         return answer
     _check_lengths(varied, isinstance(given, Axes))
-    return _carried_out(_plan(recipe, fixed, varied, isinstance(given, Axes)))
+    return _carried_out(_plan(solvable, fixed, varied, isinstance(given, Axes)))
 
 
-def _plan(recipe: Recipe, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool) -> SweepPlan:
+def _plan(solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
     from slipstick.schema.inputs import BuiltModel, ModelShape
@@ -338,9 +338,9 @@ def _plan(recipe: Recipe, fixed: Mapping[str, float], varied: Mapping[str, Array
     points = {path: values[at] if grid else values for at, (path, values) in zip(index, varied.items(), strict=True)}
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
-    known, model = recipe.parameters, recipe.model
+    known, model = solvable.parameters, solvable.model
     axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
-    group = PointGroup(BASE, BuiltModel(model.name, ModelShape(model), {}, {}), recipe, values, np.arange(count))
+    group = PointGroup(BASE, BuiltModel(model.name, ModelShape(model), {}, {}), solvable, values, np.arange(count))
     return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
 
 

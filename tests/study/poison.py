@@ -1,4 +1,4 @@
-"""Recipes that end their process, never end, or take all memory when they are solved; each has a method of its own name."""
+"""Models that end their process, never end, or take all memory when they are solved; each has a method of its own name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from slipstick.law import LAWS
 from slipstick.sim.settings import Simulation
-from slipstick.study.points import Recipe
+from slipstick.study.points import SolvableModel
 
 
-class Poison(Recipe):
+class Poison(SolvableModel):
     """A law that cannot be solved."""
 
     @property
@@ -27,6 +27,6 @@ class Poison(Recipe):
         raise AssertionError(kept)
 
 
-def poisoned(how: str) -> Recipe:
-    """Make a recipe that ``kills``, ``eats`` or ``sleeps``."""
+def poisoned(how: str) -> SolvableModel:
+    """Make a solvable that ``kills``, ``eats`` or ``sleeps``."""
     return Poison(LAWS["amdahl-time"], {}, how, Simulation())

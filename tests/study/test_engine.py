@@ -34,8 +34,8 @@ vary: {population.processors: [2, 3, 4]}
 def blocks(*sizes: float) -> list[PointBlock]:
     """Give one point of the closed form for each number of processors."""
     name = {"model": Scalar("lock-and-bus", "lock-and-bus", Mark("test", 1, 1), quoted=True)}
-    recipe = replace(evaluator("base", name, Library()).recipe, method="mean-value")
-    return [PointBlock(recipe, {"population.processors": np.array([size])}, 1) for size in sizes]
+    solvable = replace(evaluator("base", name, Library()).solvable, method="mean-value")
+    return [PointBlock(solvable, {"population.processors": np.array([size])}, 1) for size in sizes]
 
 
 def times(found: Sequence[object]) -> list[float]:
@@ -72,10 +72,10 @@ def test_of_a_block_only_the_point_that_fails_has_no_answer() -> None:
 def test_the_key_of_a_block_is_of_its_content() -> None:
     one, same, other = (blocks(number)[0] for number in (1, 1, 2))
     assert one.key == same.key
-    assert one.recipe is not same.recipe
+    assert one.solvable is not same.solvable
     assert len({one.key, other.key, replace(one, wanted=("time",)).key, replace(one, count=2).key}) == 4
-    simulated = replace(one.recipe, simulation=replace(one.recipe.simulation, seed=1))
-    assert replace(one, recipe=simulated).key != one.key
+    simulated = replace(one.solvable, simulation=replace(one.solvable.simulation, seed=1))
+    assert replace(one, solvable=simulated).key != one.key
 
 
 def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, MissingExtraError, SlipstickError
-from slipstick.study.points import PointBlock, Recipe, SolvedBlock, engine_versions, solved
+from slipstick.study.points import PointBlock, SolvableModel, SolvedBlock, engine_versions, solved
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -290,15 +290,15 @@ def _solved_group(
     return found
 
 
-_KNOWN: dict[bytes, Recipe] = {}
+_KNOWN: dict[bytes, SolvableModel] = {}
 
 
 def _as_known(block: PointBlock) -> PointBlock:
     """Take what was made of the same model before."""
-    known = _KNOWN.setdefault(block.recipe.digest, block.recipe)
+    known = _KNOWN.setdefault(block.solvable.digest, block.solvable)
     if len(_KNOWN) > _MOST_TOGETHER:
         del _KNOWN[next(iter(_KNOWN))]
-    return replace(block, recipe=known)
+    return replace(block, solvable=known)
 
 
 def _timed(block: PointBlock) -> tuple[SolvedBlock, float]:

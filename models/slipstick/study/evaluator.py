@@ -16,7 +16,7 @@ from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
 from slipstick.study.engine import solve
-from slipstick.study.points import WHOLE, WHY, PointBlock, Recipe, overhead
+from slipstick.study.points import WHOLE, WHY, PointBlock, SolvableModel, overhead
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -42,15 +42,15 @@ class Evaluator:
     smooth: bool = False
 
     @cached_property
-    def recipe(self) -> Recipe:
+    def solvable(self) -> SolvableModel:
         """Give what the case is solved with, here or in another process."""
         built = self.built
-        return Recipe(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
+        return SolvableModel(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
 
     @property
     def form(self) -> CompiledModel:
         """Give what the method made of the model."""
-        return self.recipe.form
+        return self.solvable.form
 
     @property
     def smoothed(self) -> Evaluator:
@@ -102,7 +102,7 @@ class Evaluator:
         rows = list(self.form.blocks(read, count))
         names = None if wanted is None else tuple(sorted(wanted))
         pieces = solve(
-            PointBlock(self.recipe, {path: each[cut] for path, each in read.items()}, len(cut), wanted=names)
+            PointBlock(self.solvable, {path: each[cut] for path, each in read.items()}, len(cut), wanted=names)
             for cut in rows
         )
         found: dict[str, Array] = {}
@@ -130,7 +130,7 @@ class Evaluator:
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer; values that no time is computed from are passed over."""
         known = {path: each for path, each in values.items() if path in self.form.parameters}
-        return why(self.recipe, known, index)
+        return why(self.solvable, known, index)
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares.
@@ -142,21 +142,21 @@ class Evaluator:
         KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
         known = tuple(name for name in wanted if name in self.names)
-        (found,) = self.answers(self.recipe.method, shares, known)
+        (found,) = self.answers(self.solvable.method, shares, known)
         return replace(found, notes=(*found.notes, *self.built.notes))
 
     def answers(self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()) -> tuple[Answer, ...]:
         """Answer by a method; bounds may be several."""
-        trial = replace(self.recipe.simulation, shares=max(shares, self.recipe.simulation.shares))
-        recipe = replace(self.recipe, method=method, simulation=trial)
-        (found,) = solve([PointBlock(recipe, {}, 1, WHOLE, wanted)])
+        trial = replace(self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares))
+        solvable = replace(self.solvable, method=method, simulation=trial)
+        (found,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted)])
         return found.answers
 
 
-def why(recipe: Recipe, values: Mapping[str, Array], index: int) -> str:
+def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:
     """Say why a point has no answer, in the words of the point solved alone."""
     alone = {path: each[index : index + 1] for path, each in values.items()}
-    (found,) = solve([PointBlock(recipe, alone, 1, WHY)])
+    (found,) = solve([PointBlock(solvable, alone, 1, WHY)])
     return found.failed[0]
 
 

@@ -57,7 +57,7 @@ def engine_versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SolvableModel:
     """A model and the method that solves it; what the method makes of the model stays in its process.
 
     Parameters
@@ -98,7 +98,7 @@ class PointBlock:
 
     Parameters
     ----------
-    recipe : the model, and how it is solved
+    solvable : the model, and how it is solved
     values : of what is varied, by path, in base units [points]
     count : of points
     asked : one of the four words above
@@ -108,7 +108,7 @@ class PointBlock:
     beside : what else is varied, which values before the steady state may depend on
     """
 
-    recipe: Recipe
+    solvable: SolvableModel
     values: Mapping[str, Array]
     count: int
     asked: str = COLUMNS
@@ -121,7 +121,7 @@ class PointBlock:
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
         request = (self.count, self.asked, self.wanted, self.every, self.answers)
-        return sha256(self.recipe.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
+        return sha256(self.solvable.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
 
     def halves(self) -> tuple[PointBlock, PointBlock]:
         """Part the points in two."""
@@ -160,8 +160,8 @@ class SolvedBlock:
     @classmethod
     def without_answer(cls, block: PointBlock, why: str) -> SolvedBlock:
         """Give what stands for points that could not be solved."""
-        methods = [block.recipe.method or "none"] * block.count
-        blank = Answer(getattr(block.recipe.model, "name", ""), methods[0], failed=why)
+        methods = [block.solvable.method or "none"] * block.count
+        blank = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=why)
         answers = (blank,) * block.count if block.asked == WHOLE or block.answers else ()
         failed = dict.fromkeys(range(block.count), why)
         return cls({}, Provenance(methods, [False] * block.count), {}, answers, failed)
@@ -195,8 +195,8 @@ def solved(block: PointBlock) -> SolvedBlock:
     SlipstickError : the method cannot solve such a model
     """
     if block.asked == WHOLE:
-        return _case(block.recipe, block.wanted or ())
-    form = block.recipe.form
+        return _case(block.solvable, block.wanted or ())
+    form = block.solvable.form
     points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
@@ -215,27 +215,27 @@ def solved(block: PointBlock) -> SolvedBlock:
     return SolvedBlock(columns, points.provenance(block.count), limits, answers)
 
 
-def _case(recipe: Recipe, wanted: Sequence[str]) -> SolvedBlock:
+def _case(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:
     """Answer for a model at its own values; bounds may be several."""
     from slipstick.method.methods import answered
 
-    found = answered(recipe.model, recipe.parameters, recipe.method, recipe.simulation, recipe.smooth)
+    found = answered(solvable.model, solvable.parameters, solvable.method, solvable.simulation, solvable.smooth)
     if any(each.interrupted for each in found):
         raise KeyboardInterrupt
-    return SolvedBlock(answers=tuple(with_transient(each, recipe.model, wanted, recipe.own) for each in found))
+    return SolvedBlock(answers=tuple(with_transient(each, solvable.model, wanted, solvable.own) for each in found))
 
 
 def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
     """Give the columns that follow from others, and those that only whole answers have."""
     from slipstick.method.names import names_of
 
-    model, names = block.recipe.model, block.wanted or ()
+    model, names = block.solvable.model, block.wanted or ()
     found: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
         found |= overhead(columns, model.useful)
     further = [name for name in names if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))]
     if further:
-        known = names_of(model, block.recipe.method)
+        known = names_of(model, block.solvable.method)
         further = [name for name in further if name in known]
         found |= _in_whole_answers(points, further, block.count) | _transient_columns(block, further)
     return found
@@ -270,13 +270,13 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
     Beside estimates each is its own interval, for it is none.
     """
-    varied, recipe = {**block.beside, **block.values}, block.recipe
+    varied, solvable = {**block.beside, **block.values}, block.solvable
     rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))
-    found = [_transient_at(recipe.model, names, {**recipe.own, **each}) for each in rows]
+    found = [_transient_at(solvable.model, names, {**solvable.own, **each}) for each in rows]
     columns = {
         name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
     }
-    ends = ("low", "high") if recipe.form.estimated else ()
+    ends = ("low", "high") if solvable.form.estimated else ()
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
 
 

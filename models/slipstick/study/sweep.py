@@ -19,7 +19,7 @@ from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
 from slipstick.study.engine import Progress, silent, solve
 from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
-from slipstick.study.points import BRIEF, COLUMNS, PointBlock, Recipe, SolvedBlock, is_transient
+from slipstick.study.points import BRIEF, COLUMNS, PointBlock, SolvableModel, SolvedBlock, is_transient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,21 +35,21 @@ class PointGroup:
     ----------
     case : where they start from
     built : the model
-    recipe : what it is solved with
+    solvable : what it is solved with
     values : number of each varied path at each point, in base units
     rows : places of the points in the sweep
     """
 
     case: str
     built: BuiltModel
-    recipe: Recipe
+    solvable: SolvableModel
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
 
     @property
     def form(self) -> CompiledModel:
         """Give what the method made of the model."""
-        return self.recipe.form
+        return self.solvable.form
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _groups(
         chosen = _where(asked, alike.built, values, len(rows))
         rows, known = rows[chosen], set(alike.form.parameters) - changes.keys()
         read = {path: each[chosen] for path, each in values.items() if path in known}
-        made.append(PointGroup(case, alike.built, alike.recipe, read, rows))
+        made.append(PointGroup(case, alike.built, alike.solvable, read, rows))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
     placed = [replace(each, rows=offset + np.searchsorted(order, each.rows)) for each in made if len(each.rows)]
@@ -330,7 +330,7 @@ _Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
 def _blocks(group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bool) -> Iterator[_Part]:
     form, rows = group.form, group.rows
     blocks = list(form.blocks(group.values, len(rows)))
-    block = PointBlock(group.recipe, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole)
+    block = PointBlock(group.solvable, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole)
     if list(answer) == [form.quantity] and not whole and len(blocks) > 1 and all(len(each) > 1 for each in blocks):
         # The whole sweep through the time's own tape: many times faster than asking for everything.
         yield group, rows, replace(block, asked=BRIEF)
@@ -404,7 +404,7 @@ def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, 
     for group in plan.groups:
         for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
             if (row := int(group.rows[number])) not in failed:
-                failed[row] = why(group.recipe, group.values, number) if len(failed) < MOST_WORDS else ""
+                failed[row] = why(group.solvable, group.values, number) if len(failed) < MOST_WORDS else ""
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 
