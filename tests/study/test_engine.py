@@ -21,7 +21,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.study.engine import Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
-from slipstick.study.journal import NAME, Journal, _Results, kept_in
+from slipstick.study.journal import NAME, Journal, _PointReader, kept_in
 from slipstick.study.points import PointBlock, engine_versions
 from tests.study.poison import poisoned
 
@@ -103,7 +103,7 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
     with closing(Journal(tmp_path, about)) as journal:
         assert journal.find(block, Limits()) is None
     with pytest.raises(pickle.UnpicklingError, match=r"posix.system is no result"):
-        _Results(io.BytesIO(hostile)).load()
+        _PointReader(io.BytesIO(hostile)).load()
     (tmp_path / NAME).write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="is no file of points"):
         Journal(tmp_path, about)

@@ -43,7 +43,7 @@ _ALLOWED = {("slipstick.answer", name) for name in ("Answer", "Value", "Limit", 
 }
 
 
-class _Results(pickle.Unpickler):
+class _PointReader(pickle.Unpickler):
     """Reads results and nothing else, so that a file of somebody else runs no code."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -85,7 +85,7 @@ class Journal:
             row = self._do("select proof, body from points where key = ?", key).fetchone()
             if row is not None and sha256(row[1]).digest() == row[0]:
                 with suppress(pickle.UnpicklingError):
-                    result: SolvedBlock = _Results(io.BytesIO(row[1])).load()
+                    result: SolvedBlock = _PointReader(io.BytesIO(row[1])).load()
                     self._asked.add(key)
                     self.found += block.count
                     return result
