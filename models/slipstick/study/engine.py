@@ -45,7 +45,7 @@ Progress = Callable[[int], object]
 
 
 def silent(points: int) -> None:
-    """Tell nobody that points are done."""
+    """Report no progress."""
 
 
 class Store(Protocol):

@@ -44,7 +44,7 @@ _ALLOWED = {("slipstick.answer", name) for name in ("Answer", "Value", "Limit", 
 
 
 class _PointReader(pickle.Unpickler):
-    """Reads results and nothing else, so that a file of somebody else runs no code."""
+    """Reads results and nothing else, so that a file from elsewhere runs no code."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
