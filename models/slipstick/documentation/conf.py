@@ -113,7 +113,7 @@ class LawsDirective(Generated):
 
 def _mathml(law: Law) -> str:
     """Write the equation for browsers, which lay MathML out by themselves."""
-    return "\n".join(latex2mathml.tex2mathml(law.latex, as_block=True).splitlines())
+    return str(latex2mathml.tex2mathml(law.latex, as_block=True))
 
 
 class CommandsDirective(Generated):
