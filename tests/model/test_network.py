@@ -198,3 +198,16 @@ def test_each_fault_is_named_with_its_place(make: Any, text: str) -> None:
     with pytest.raises(ModelFaultsError) as caught:
         make()
     assert str(caught.value) == text
+
+
+def test_a_burst_without_arrivals_can_still_be_varied() -> None:
+    silent = network({"jobs": open_class(2.0, burst_time=1.0, quiet_time=3.0)}, {"cpu": station(demand={"jobs": 0.1})})
+    plain = network({"jobs": open_class(2.0)}, {"cpu": station(demand={"jobs": 0.1})})
+    assert {path for path, each in silent.quantities() if isinstance(each, Parameter)} == {
+        *(f"classes.jobs.{key}" for key in ("arrivals", "burst_arrivals", "burst_time", "quiet_time")),
+        "stations.cpu.demand.jobs",
+    }
+    assert [path for path, each in plain.quantities() if isinstance(each, Parameter)] == [
+        "classes.jobs.arrivals",
+        "stations.cpu.demand.jobs",
+    ]

@@ -333,13 +333,15 @@ def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return value
     # What is said of the members of a chain stands under the chain itself.
-    places = {each.name: path if each.name == "members" else f"{path}.{each.name}" for each in fields(value)}
+    absent = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
+    keys = (each.name for each in fields(value) if each.name not in absent)
+    places = {key: path if key == "members" else f"{path}.{key}" for key in keys}
     return replace(value, **{key: _changed(getattr(value, key), place, change) for key, place in places.items()})
 
 
 def _named(path: str, value: Expr) -> Expr:
     # A class without think time or bursts has none to vary.
-    absent = path.endswith(("_time", ".burst_arrivals")) and value == zero(value.dimension)
+    absent = path.endswith("_time") and value == zero(value.dimension)
     return Parameter(path, value.dimension, value.value) if isinstance(value, Number) and not absent else value
 
 
