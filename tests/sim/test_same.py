@@ -13,7 +13,7 @@ from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime, service_time
-from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.plan import COUNTER, Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
 from tests.sim_strategies import busy_models, open_models
 
@@ -154,6 +154,32 @@ def test_of_permits(number: int) -> None:
 
     builder.hold("pool", inside)
     builder.closed("all", 7, at=0)
+    check_same(builder.plan(), 6000)
+
+
+@pytest.mark.parametrize("monitor", ["door", None])
+@pytest.mark.parametrize("producing", [0.5, 2.0])
+def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.permits("door", 1, "monitor")
+    builder.permits("units", 1, COUNTER)
+
+    def take() -> None:
+        builder.wait("units", monitor)
+        builder.serve("bus", CONSTANT, "taken")
+
+    def give() -> None:
+        builder.give("units", monitor)
+
+    for name, body, time in (("consumers", take, 1.0), ("producers", give, producing)):
+        start = builder.here
+        builder.delay(ServiceTime("exponential", time), name)
+        if monitor:
+            builder.hold(monitor, body)
+        else:
+            body()
+        builder.closed(name, 4, at=start)
     check_same(builder.plan(), 6000)
 
 
