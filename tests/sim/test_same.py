@@ -138,6 +138,17 @@ def test_of_every_lock(form: LockImplementation) -> None:
     check_same(builder.plan(), 6000)
 
 
+def test_of_accesses_to_several_locks() -> None:
+    builder = Builder()
+    builder.station("bus")
+    for home, name in enumerate(("door", "gate")):
+        builder.lock(name, LockImplementation("queue", "bus", CONSTANT, home=home, own_flags=home))
+        builder.delay(EXPONENTIAL, f"work {name}")
+        builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
+    builder.closed("all", 3, at=0)
+    check_same(builder.plan(), 6000)
+
+
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 def test_of_permits(number: int) -> None:
     builder = Builder()
