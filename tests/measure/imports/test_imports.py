@@ -29,6 +29,7 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
     "perf.csv": (FILES / "perf.csv", "activity", {"hints": Hints(processors=4)}),
     "model.jmva": (FILES / "model.jmva", "queueing-network", {}),
     "model.lqnx": (FILES / "model.lqnx", "queueing-network", {}),
+    "model-pdq.c": (FILES / "model-pdq.c", "queueing-network", {}),
 }
 """Every sample, the kind of its spec, and what has to be told."""
 
@@ -153,6 +154,13 @@ def test_models_of_other_tools_give_the_same_numbers(tmp_path: Path) -> None:
     assert jmva["stations"]["Disk-1"]["service"]["Batch-jobs"]["value"] == "8e-05 s"
     assert jmva["stations"]["Array"]["rates"] == [1.0, 2.0, 2.0]
     assert jmva["classes"]["Web"]["arrivals"]["value"] == "500 /s"
+    pdq = import_spec([FILES / "model-pdq.c"]).document
+    assert {name: each["demand"]["users"]["value"] for name, each in pdq["stations"].items()} == {
+        "cpu": "0.02 s",
+        "disk-1": "0.03 s",
+        "network": "0.05 s",
+    }
+    assert [pdq["stations"]["cpu"]["servers"], pdq["stations"]["network"]["discipline"]] == [2, "is"]
 
 
 LQN = '<lqn-model><processor name="p"><task name="t" scheduling="ref"><entry name="e">{}</entry></task></processor></lqn-model>'
@@ -167,6 +175,12 @@ CALL = '<activity name="a" host-demand-mean="1"><synch-call dest="{}" calls-mean
         ("# OSU MPI Allreduce Latency Test v7\n# Size  Avg Latency(us)\n8 1.5\n", {"placement": "node"}, "operation of all processes"),
         ("Function    Best Rate MB/s\nTriad: 5 0 0 0\n", {"base": "linux-cluster"}, "without OpenMP"),
         ("Number of Threads counted = 2\nFunction    Best Rate MB/s\nTriad: 5 0 0 0\n", {}, "--extends NAME"),
+        ("CreateNode(NAMES[0], CEN, FCFS)", {}, "write a name in quotes, not 'NAMES[0]', which is computed elsewhere"),
+        ("CreateNode('a', CEN)", {}, "it has 3 arguments; here are 2"),
+        ("CreateNode('a', CEN, FCFS)\nCreateSingleNode('a')", {}, "a network has nothing like it"),
+        ("CreateNode('a', MSQ, FCFS)", {}, "a network has no station 'MSQ' with 'FCFS'"),
+        ("CreateOpen('w', rate)", {}, "'rate' is no number of at least 0"),
+        ("CreateOpen('w', 1)\nSetDemand('a', 'w', 1)", {}, "'a' is not created before"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>', {}, "a document type or an entity does not stand in a model"),
         ("<lqn-model><processor", {}, "this is no XML: unclosed token; is the file cut off?"),
         ("<a>" * 99 + "<lqn-model/>", {}, "more than 60 elements inside one another"),

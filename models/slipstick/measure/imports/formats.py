@@ -12,7 +12,7 @@ from slipstick.measure.imports.counters import counters_spec
 from slipstick.measure.imports.imported import ImportedSpec
 from slipstick.measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
 from slipstick.measure.imports.network import network_spec
-from slipstick.measure.imports.queueing import jmva_spec, lqn_spec
+from slipstick.measure.imports.queueing import jmva_spec, lqn_spec, pdq_spec
 from slipstick.measure.measurements import Hints
 from slipstick.measure.readers import messages, perf
 from slipstick.measure.readers.reading import Reading, open_file
@@ -38,6 +38,9 @@ IMPORTS: Mapping[str, ImportFormat] = {
     "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
     "jmva": ImportFormat(_has(r"<(listation|ldstation|sim)\b"), lambda reading, base: jmva_spec(reading)),
     "lqn": ImportFormat(_has(r"<lqn-model\b"), lambda reading, base: lqn_spec(reading)),
+    "pdq": ImportFormat(
+        _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("), lambda reading, base: pdq_spec(reading)
+    ),
 }
 """Formats that make a spec of one file; beside them, those of `messages` make a network of one or several."""
 

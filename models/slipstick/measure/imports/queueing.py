@@ -1,13 +1,14 @@
-"""Queueing networks from models of other tools: JMVA of JMT, and LQNX of the layered queueing solver.
+"""Queueing networks from models of other tools: JMVA of JMT, LQNX of the layered queueing solver, and programs that call PDQ.
 
 XML is read by expat without document types, so without entities, and every element keeps its line. What a queueing network
 does not have is left out by name.
 
-Formats: JMT's JMTmodel.xsd; the layered queueing solver's lqn.xsd, version 5.
+Formats: JMT's JMTmodel.xsd; the layered queueing solver's lqn.xsd, version 5; the functions of Pretty Damn Quick, version 6.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -46,13 +47,25 @@ class XmlElement:
         return self.attributes.get(name, "").strip()
 
 
-class _XmlModel:
-    """A model in XML while it is read, with names as specs have them."""
+class _ToolModel:
+    """A model of a tool while it is read, with names as specs have them."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.root = XmlElement("", {}, 1)
         self.names: dict[str, str] = {}
+        unit = reading.hints.unit or "s"
+        try:
+            factor, dimension = scale(unit)
+        except UnitError as error:
+            reading.refuse(1, "--unit", str(error))
+        if dimension != TIME:
+            reading.refuse(1, "--unit", f"{short(unit)} is no unit of time")
+        self.second, self.unit = float(factor), unit
+
+    def parse(self) -> None:
+        """Read XML into the root."""
+        reading = self.reading
         stack, parser = [self.root], expat.ParserCreate()
 
         def begin(tag: str, attributes: dict[str, str]) -> None:
@@ -77,14 +90,6 @@ class _XmlModel:
             parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.text), True)
         except expat.ExpatError as error:
             reading.refuse(error.lineno, "", f"this is no XML: {expat.ErrorString(error.code)}; is the file cut off?")
-        unit = reading.hints.unit or "s"
-        try:
-            factor, dimension = scale(unit)
-        except UnitError as error:
-            reading.refuse(1, "--unit", str(error))
-        if dimension != TIME:
-            reading.refuse(1, "--unit", f"{short(unit)} is no unit of time")
-        self.second, self.unit = float(factor), unit
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Read a number of at least so much; refuse what is none."""
@@ -134,7 +139,8 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : no such XML, a number that is none, or what has no counterpart
     """
-    model = _XmlModel(reading)
+    model = _ToolModel(reading)
+    model.parse()
     if sim := next(model.root.every("sim"), None):
         reading.refuse(sim.line, "sim", "this is a model of JSIM; let JMT convert it to JMVA, and import that")
     classes: dict[str, Any] = {}
@@ -184,8 +190,86 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     return spec
 
 
+_PDQ_ARGUMENTS = {
+    "CreateOpen": 2,
+    "CreateClosed": 4,
+    "CreateNode": 3,
+    "CreateMultiNode": 4,
+    "SetDemand": 3,
+    "SetVisits": 4,
+}
+"""Calls that make a model, and how many arguments each has."""
+_PDQ_QUEUES = ("FCFS", "PSHR", "LCFS")
+
+
+def pdq_spec(reading: Reading) -> ImportedSpec:
+    """Read the calls of PDQ in a program, in any language; names and numbers stand in the calls as they are.
+
+    Raises
+    ------
+    SpecError : a variable in the place of a name or a number, or what has no counterpart
+    """
+    model = _ToolModel(reading)
+    classes: dict[str, Any] = {}
+    stations: dict[str, Any] = {}
+    for call, words in _pdq_calls(model):
+        if call.tag == "CreateOpen":
+            rate = model.number(call, words[1]) / model.second
+            classes[_pdq_name(model, call, words[0])] = {
+                "arrivals": quantity(rate, "/s", f"{reading.name}:{call.line}")
+            }
+        elif call.tag == "CreateClosed":
+            made: dict[str, Any] = {"population": round(model.number(call, words[2]))}
+            if think := model.number(call, words[3]):
+                made["think_time"] = model.time(call, think)
+            classes[_pdq_name(model, call, words[0])] = made
+        elif call.tag.endswith("Node"):
+            servers, name, kind, queue = words if len(words) == 4 else ["1", *words]
+            delays = queue == "ISRV" or kind == "DLY"
+            if not delays and (kind != "CEN" or queue not in _PDQ_QUEUES):
+                reading.refuse(call.line, call.tag, f"a network has no station {short(kind)} with {short(queue)}")
+            queued = {"discipline": "ps", "servers": round(model.number(call, servers, 1.0))}
+            stations[_pdq_name(model, call, name)] = {"discipline": "is"} if delays else queued
+        else:
+            station, customer = (_pdq_name(model, call, word) for word in words[:2])
+            for word, known in ((station, stations), (customer, classes)):
+                if word not in known:
+                    reading.refuse(call.line, call.tag, f"{short(word)} is not created before")
+            parts = [model.number(call, each) for each in words[2:]]
+            stations[station].setdefault("demand", {})[customer] = model.time(call, math.prod(parts))
+    spec = model.spec(
+        f"PDQ model {reading.name}", classes, {name: each for name, each in stations.items() if "demand" in each}
+    )
+    spec.say("the discipline of queues is taken as ps, which has the product form that PDQ computes")
+    return spec
+
+
+def _pdq_calls(model: _ToolModel) -> Iterator[tuple[XmlElement, list[str]]]:
+    """Give the calls that make a model, each with its arguments."""
+    text = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), model.reading.text)
+    text = re.sub(r"(?m)(#|//).*$", "", text)
+    for call in re.finditer(r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(([^()]*)\)", text):
+        element = XmlElement(call[1], {}, text.count("\n", 0, call.start()) + 1)
+        words = [re.sub(r"^pdq(\.|::)", "", each.strip()) for each in call[2].split(",")]
+        wanted = _PDQ_ARGUMENTS.get(call[1])
+        if wanted and len(words) == wanted:
+            yield element, words
+        elif wanted or call[1].startswith("Create"):
+            asked = f"it has {wanted} arguments; here are {len(words)}" if wanted else "a network has nothing like it"
+            model.reading.refuse(element.line, call[1], asked)
+
+
+def _pdq_name(model: _ToolModel, call: XmlElement, word: str) -> str:
+    quoted = re.fullmatch(r"([\"'])(.*)\1", word)
+    if quoted is None:
+        model.reading.refuse(
+            call.line, call.tag, f"write a name in quotes, not {short(word)}, which is computed elsewhere"
+        )
+    return model.name(XmlElement(call.tag, {"name": quoted[2]}, call.line))
+
+
 def _by_class(
-    model: _XmlModel, station: XmlElement, tag: str, classes: dict[str, Any]
+    model: _ToolModel, station: XmlElement, tag: str, classes: dict[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
     """Give the elements of a station by class, each with its text; refuse a class that is not there."""
     found: dict[str, tuple[XmlElement, str]] = {}
@@ -210,7 +294,8 @@ def lqn_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : no such XML, a number that is none, calls in a circle, or what has no counterpart
     """
-    model = _XmlModel(reading)
+    model = _ToolModel(reading)
+    model.parse()
     entries: dict[str, tuple[XmlElement, str]] = {}
     stations: dict[str, Any] = {}
     left_out: dict[str, int] = {}
@@ -260,7 +345,7 @@ def lqn_spec(reading: Reading) -> ImportedSpec:
 
 
 def _demands(
-    model: _XmlModel, entries: dict[str, tuple[XmlElement, str]], name: str, calls: float, open_: tuple[str, ...] = ()
+    model: _ToolModel, entries: dict[str, tuple[XmlElement, str]], name: str, calls: float, open_: tuple[str, ...] = ()
 ) -> dict[str, float]:
     """Add up the demands at each processor of so many calls of an entry, and of all calls that follow from them."""
     entry, host = entries[name]
