@@ -16,6 +16,7 @@ from slipstick import LAWS
 from slipstick.cli.main import cli, main
 from slipstick.schema.library import FOLDERS
 from slipstick.study.check import check_file
+from tests.calibration import use_made_times
 from tests.house.code import ROOT
 from tests.notebook import executed
 from tests.reports import SLOW, STUDIES
@@ -58,6 +59,8 @@ def test_the_files_and_commands_of_a_page_work_in_an_empty_folder(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if "slipstick calibrate" in TEXTS[page]:
+        use_made_times(monkeypatch)
     for name, data in re.findall(r"```text (\S+)\n(.+?)```", TEXTS[page], re.DOTALL):
         Path(name).write_text(data)
     for name, spec in re.findall(r"```yaml\n# (\S+)\n(.+?)```", TEXTS[page], re.DOTALL):

@@ -46,7 +46,7 @@ def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
         "p,time [s]\n" + "".join(f"{p},{(1 + 999 / p) * (1 + 0.001 * (p % 3))}\n" for p in (1, 2, 3, 4, 8, 16))
     )
     assert main(["fit", str(path), "--model", "amdahl"]) == 0
-    first = capsys.readouterr().out.partition("\n\n")[0].replace("\n", " ")
+    first = " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
     assert " Speed-up still rises, to " in first
     assert ", at p = 85, the most that were looked at." in first
 

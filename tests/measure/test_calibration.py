@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,49 +15,10 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
-from slipstick.measure.calibration import host, timing
-from slipstick.measure.calibration.analysis import SPEC_LOCKS, caches_of, estimates
+from slipstick.measure.calibration import timing
+from slipstick.measure.calibration.analysis import caches_of, estimates
 from slipstick.measure.calibration.timing import Cores, TimedKernel, Timing
-
-NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
-SETS = [4096 * 2 ** (number / 3) for number in range(49)]
-HOST: dict[str, Any] = {
-    "step": 1.1e-9,
-    "sizes": (48 << 10, 2 << 20, 32 << 20),
-    "hits": (2e-9, 6e-9, 30e-9, 120e-9),
-    "line": 64.0,
-    "byte": 0.05e-9,
-    "own": 5e-9,
-    "handed": 60e-9,
-    "latency": 12e-9,
-    "central": 200e-9,
-}
-
-
-def read_time(known: Mapping[str, Any], size: float) -> float:
-    """The mean over reads at random of a set: each is answered by the nearest cache that has its line."""
-    time, missed = 0.0, 1.0
-    for cache, hit in zip((*known["sizes"], np.inf), known["hits"], strict=True):
-        beyond = max(0.0, 1.0 - cache / size) if np.isfinite(cache) else 0.0
-        time, missed = time + (missed - beyond) * hit, beyond
-    return time
-
-
-def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Timing]:
-    """Times that the kernels would have on a host, with noise."""
-    made: list[tuple[str, dict[str, Any], float]] = [("step", {}, known["step"]), ("swap", {}, known["own"])]
-    made += [("read", {"bytes": size}, read_time(known, size)) for size in SETS]
-    made += [("pair", {"stride": each}, 8e-9 if each < known["line"] else 11e-9) for each in (8, 16, 32, 64, 128, 256)]
-    made += [("stream", {"processors": 1}, 2 * known["byte"]), ("stream", {"processors": 2}, known["byte"])]
-    if cores > 1:
-        made += [("ping", {}, known["handed"]), *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS)]
-        made.append(("barrier", {"barrier": "central", "processors": 2}, known["central"]))
-    chance = np.random.default_rng(seed)
-    spread = (np.exp(chance.normal(0, NOISE, REPETITIONS)) for _ in made)
-    return [
-        Timing(kernel, given, seconds=list(time * noise))
-        for (kernel, given, time), noise in zip(made, spread, strict=True)
-    ]
+from tests.calibration import CLOCK, HOST, FakeCalibration, times_of, use_made_times
 
 
 def values_of(known: Mapping[str, Any]) -> dict[str, float]:
@@ -145,27 +106,9 @@ def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyP
         cores.measure(TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0)
 
 
-class FakeCalibration:
-    """A host whose times are made."""
-
-    known: Mapping[str, Any] = HOST
-
-    def __init__(self, cores: Sequence[int], seconds: float) -> None:
-        self.cores = len(cores)
-
-    def timings(self) -> list[Timing]:
-        return times_of(self.known, cores=self.cores)
-
-    def grains(self) -> list[Timing]:
-        return [Timing("grain", {"accesses": 0, "compute": 100}, seconds=[110e-9] * 5)]
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
-    monkeypatch.setattr(host, "Calibration", FakeCalibration)
-    monkeypatch.setattr(host, "clock", lambda: CLOCK)
-    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
-    return FakeCalibration
+    return use_made_times(monkeypatch)
 
 
 def test_the_machine_is_valid_and_compared_with_itself_later(
