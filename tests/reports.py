@@ -52,7 +52,7 @@ def differences(study: str, work: Path) -> Iterator[str]:
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
     names = {path.name for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")}
-    yield from sorted(names ^ {path.name for path in kept.iterdir()})
+    yield from sorted(names ^ {path.name for path in kept.iterdir() if not path.name.startswith(".")})
     if (made / "report.md").read_text() != (kept / "report.md").read_text():
         yield "report.md"
     if not _alike(_rows(made), _rows(kept)):

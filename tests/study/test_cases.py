@@ -60,6 +60,7 @@ def test_only_what_differs_is_shown() -> None:
     [
         ("what_if: {a: {use: [b]}}", None, ["3:21: what_if.a.use.0: there is no difference 'b'; known: a"]),
         ("what_if: {a: {use: [a]}}", None, ["3:21: what_if.a.use.0: a uses itself"]),
+        ("what_if: {a: {}, b: {ue: [a]}}", "{}", ["3:22: what_if.b.ue: unknown key; did you mean 'use'?"]),
         (
             "what_if: {a: {use: [b]}, b: {use: [a]}, c: {use: [d]}}",
             None,

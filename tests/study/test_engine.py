@@ -149,6 +149,7 @@ def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
     [
         (["--on", "clouds"], "processes, mpi, or the address of a Dask scheduler, such as tcp://node1:8786"),
         (["--limit", "speed=3"], "speed"),
+        (["--limit", "memory=2"], "--limit memory: memory: write a number with a unit, such as '4 KiB'; got 2"),
         (["--limit", "time"], "write WHAT=VALUE, such as time=60s"),
     ],
 )
@@ -238,6 +239,11 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("slipstick.study.engine._START", 0.0)
     with Engine("processes") as engine, pytest.raises(InputError, match="a process for the points cannot be started"):
         engine.solve(blocks(1))
+    with monkeypatch.context() as other:
+        other.setattr("slipstick.study.engine._OWN_MEMORY", "/proc/not/there")
+        with pytest.raises(InputError) as told:
+            Engine(limits=Limits(memory=1e9))
+        assert "this system does not say what memory a process has (/proc/not/there)" in str(told.value)
     monkeypatch.delattr("socket.socketpair")
     with pytest.raises(
         InputError, match="this system gives no process its own limits; leave out --on processes and the limits"

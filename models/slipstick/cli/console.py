@@ -95,14 +95,14 @@ def text_node(text: str, place: str) -> Scalar:
     return Scalar(text, text, Mark(place, 0, 0), quoted=True)
 
 
-def nodes_of(changes: Sequence[str]) -> dict[str, Node]:
-    """Read ``path=value`` by the rules of a spec."""
+def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
+    """Read ``path=value`` by the rules of a spec; `option` is what gives it on the command line."""
     from slipstick.schema.text import read_value
 
     nodes = {}
     for change in changes:
         path, equals, value = change.partition("=")
         if not (path and equals):
-            raise SpecError([Problem(f"--set {change}", 1, 1, "", "write PATH=VALUE, such as parts=3")])
-        nodes[path.strip()] = read_value(value.strip(), f"--set {path.strip()}")
+            raise SpecError([Problem(f"{option} {change}", 1, 1, "", "write PATH=VALUE, such as parts=3")])
+        nodes[path.strip()] = read_value(value.strip(), f"{option} {path.strip()}")
     return nodes

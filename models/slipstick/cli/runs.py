@@ -60,7 +60,7 @@ def engine_of(spec: StudySpec, jobs: int | None, on: str | None, limits: Sequenc
     mark, asked = Mark("--limit", 0, 0), spec.limits
     if limits:
         try:
-            read = {path: Entry(node.mark, node) for path, node in nodes_of(limits).items()}
+            read = {path: Entry(node.mark, node) for path, node in nodes_of(limits, "--limit").items()}
         except SpecError:
             why = "write WHAT=VALUE, such as time=60s or memory=2GB"
             raise SpecError([Problem("--limit", 1, 1, "", why)]) from None

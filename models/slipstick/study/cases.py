@@ -346,6 +346,9 @@ def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str,
     assert isinstance(changes, Table)
     own = _settings(changes.entries[name].node)
     used = own.pop(USE, None)
+    for key, node in own.items():
+        if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
+            raise _refused(study, ["what_if", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     length = 1
     for index, other in enumerate(_names(study, name, used)):

@@ -21,6 +21,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -53,6 +54,9 @@ class Store(Protocol):
 
     def find(self, block: PointBlock, limits: Limits) -> SolvedBlock | None: ...
     def keep(self, block: PointBlock, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
+
+
+_OWN_MEMORY = "/proc/self/statm"  # of Linux
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,10 @@ class Engine:
             )
         if self._isolated and not hasattr(socket, "socketpair"):
             raise InputError("this system gives no process its own limits; leave out --on processes and the limits")
+        if self.limits.memory is not None and not Path(_OWN_MEMORY).exists():
+            raise InputError(
+                f"this system does not say what memory a process has ({_OWN_MEMORY}); leave out the limit of memory"
+            )
 
     def __enter__(self) -> Self:
         self._token = _ENGINE.set(self)
@@ -405,8 +413,7 @@ def _with_memory(block: PointBlock, memory: float | None) -> tuple[SolvedBlock, 
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    with open("/proc/self/statm", encoding="ascii") as file:
-        now = int(file.read().split()[0]) * resource.getpagesize()
+    now = int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     limit = int(now + memory * block.count)
     resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
     try:
