@@ -19,9 +19,10 @@ more of them among more balls. The width of a bin is not printed.
 With `touches`, what computing takes holds the accesses to the processor's own cache: as many as `misses` for each addition and
 execution, and one for each bin or collision passed, booked to `access` as useful time; and each ball's lines are fetched once in the setup.
 
-Approximations: two processors that need one bin at the same time do not wait for each other; with `locks`, a processor waits for
-half of those that take locks beside it, spread over so many locks. The processors that execute
-are drawn anew at each step, though those of low number execute more often.
+Approximations: two processors that need one bin at the same time do not wait for each other. With `locks`, all that take locks
+in a step are taken to request them at the same instant, each a lock at random: of k others k / m request the same of m locks,
+and half of those stand before a processor on average. Requests that come apart wait less; no benchmark measures by how much.
+The processors that execute are drawn anew at each step, though those of low number execute more often.
 """
 
 from __future__ import annotations
