@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from slipstick import LAWS, __version__
 from slipstick.cli.main import cli
 from slipstick.law.law import Law
-from slipstick.schema.library import FOLDERS, editor_schema
+from slipstick.schema.library import KINDS, editor_schema
 
 project = "slipstick"
 version = release = __version__
@@ -44,7 +44,7 @@ class KeysDirective(Generated):
     """The keys of each kind of spec, from its JSON Schema."""
 
     def markdown(self) -> Iterator[str]:
-        for kind in FOLDERS:
+        for kind in KINDS:
             schema = editor_schema(kind)
             yield f"## {kind}\n"
             yield from _table(kind, schema)
