@@ -18,7 +18,7 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
 report: $(VENV)/.demo ## rebuild every committed report
-	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) || exit 1; done
+	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) --no-html || exit 1; done
 	$(BIN)/slipstick gallery reports/*/ --out reports/README.md
 	$(BIN)/slipstick statements reports/*/ --out reports/papers.md
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick.measure.calibration import host
-from slipstick.measure.calibration.analysis import SPEC_LOCKS
-from slipstick.measure.calibration.timing import Timing
+from slipstick_measure.calibration import host
+from slipstick_measure.calibration.analysis import SPEC_LOCKS
+from slipstick_measure.calibration.timing import Timing
 
 NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
 SETS = [4096 * 2 ** (number / 3) for number in range(49)]

@@ -17,7 +17,7 @@ from slipstick.schema.text import Entry, Listing, Node, Scalar, Table, read_text
 from slipstick.study.check import check_file
 from tests.payloads import PAYLOADS
 
-__all__ = ["FAULTS", "SHIPPED", "Outcome", "Planted", "checked", "mutated", "planted", "planted_lines"]
+__all__ = ["FAULTS", "SHIPPED", "Outcome", "Planted", "checked", "mutated", "planted", "planted_lines", "text_mutated"]
 
 SHIPPED: dict[str, str] = {
     f"{path.parent.name}/{path.stem}": path.read_text()
@@ -92,10 +92,14 @@ def checked(text: str, path: Path) -> Outcome:
 def mutated(chance: random.Random) -> tuple[str, str]:
     """Draw a shipped spec and change it in one to four places; give its name and the text."""
     name = chance.choice(list(SHIPPED))
-    text = SHIPPED[name]
+    return name, text_mutated(SHIPPED[name], chance)
+
+
+def text_mutated(text: str, chance: random.Random) -> str:
+    """Change a text in one to four places."""
     for _ in range(chance.randint(1, 4)):
         text = chance.choice(_MUTATIONS)(text, chance)
-    return name, text
+    return text
 
 
 def _signs(text: str, chance: random.Random) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import yaml
 
-from slipstick.report.write import write
+from slipstick.report.write import HTML, write
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.kinds.study import study_model
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node
 from slipstick.schema.validate import validate
@@ -52,7 +52,9 @@ def differences(study: str, work: Path) -> Iterator[str]:
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
     names = {path.name for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")}
-    yield from sorted(names ^ {path.name for path in kept.iterdir() if not path.name.startswith(".")})
+    yield from sorted(
+        names ^ {path.name for path in kept.iterdir() if not path.name.startswith(".") and path.name != HTML}
+    )
     if (made / "report.md").read_text() != (kept / "report.md").read_text():
         yield "report.md"
     if not _alike(_rows(made), _rows(kept)):
@@ -73,7 +75,7 @@ def changed_cells(study: str) -> list[str]:
     """Solve the first, the middle and the last case, and both ends of every sweep, and name what differs in the table."""
     library = Library()
     tree = library.load("study", study)
-    context = StudyContext.of(validate(StudySpec, tree), tree, library, {})
+    context = StudyContext.of(validate(study_model(tree), tree), tree, library, {})
     head, *rows = _rows(ROOT / "reports" / study)
     found = []
     names = list(context.cases)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from slipstick import LAWS, Model, QueueingNetwork, Simulation, load, run, solve, sweep
@@ -285,6 +286,14 @@ class TestPrinting:
     def test_a_sweep_is_a_table_of_polars(self) -> None:
         table = solve("lock-and-bus", {"population.processors": [1, 2]}).to_polars()
         assert table["population.processors"].to_list() == [1.0, 2.0]
+
+    def test_a_library_that_reads_arrow_streams_takes_a_sweep(self) -> None:
+        sweep = solve("lock-and-bus", {"population.processors": [1, 2]})
+        assert polars.DataFrame(sweep).equals(sweep.to_polars())
+
+    def test_a_law_of_another_name_is_told_with_the_nearest(self) -> None:
+        with pytest.raises(KeyError, match="did you mean 'amdahl-"):
+            LAWS["amdahl"]
 
     def test_a_library_that_is_not_installed_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "xarray", None)

@@ -59,6 +59,14 @@ def test_a_study_shows_its_cases_and_sweeps() -> None:
 def test_a_law_shows_its_equation() -> None:
     assert str(LAWS["amdahl-speedup"]) == "speedup = 1 / (serial + (1 - serial) / processors)"
     assert LAWS["flow-line"]._repr_latex_() == f"$\\displaystyle {LAWS['flow-line'].latex}$"
+    ((head, *symbols),) = tables(LAWS["amdahl-speedup"]._repr_html_())
+    assert head == ["symbol", "unit", "meaning"]
+    assert [each[0] for each in symbols][:3] == ["speedup", "serial", "processors"]
+
+
+def test_a_model_shows_its_equations() -> None:
+    found = closed_model(delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update")), processors=8)
+    assert found._repr_latex_().splitlines()[1].startswith("T &= ")
 
 
 def test_tables_are_escaped() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from slipstick import LAWS
 from slipstick.cli.main import cli, main
-from slipstick.schema.library import FOLDERS
+from slipstick.schema.library import KINDS
 from slipstick.study.check import check_file
 from tests.calibration import use_made_times
 from tests.house.code import ROOT
@@ -88,7 +88,7 @@ def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:
     )
     assert built.returncode == 0, built.stderr
     keys = (tmp_path / "keys.html").read_text()
-    assert all(f">{kind}<" in keys for kind in FOLDERS)
+    assert all(f">{kind}<" in keys for kind in KINDS)
     assert (tmp_path / "laws-reference.html").read_text().count("<math") == len(LAWS)
     commands = (tmp_path / "commands.html").read_text()
     assert all(f"Usage: slipstick {name} " in commands for name in cli.commands)

@@ -18,8 +18,8 @@ import pytest
 import slipstick
 from slipstick import solve
 from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, SlipstickError, UnitError, UnknownNameError
-from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
+from slipstick.expression.formula import compare
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS
@@ -219,6 +219,7 @@ SYSTEMS = [
     bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
     bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random"),
     bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"),
+    bad(lambda: Lock("mcs", together=True), "locks that are taken together have the kind tas, a back-off, and no word"),
     bad(lambda: Lock("tas", back_off="grow"), "there is no back-off 'grow'; known: none, constant, exponential"),
     bad(lambda: grouped_model({}), "groups of processors are needed, at least one"),
     bad(lambda: Barrier("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
@@ -295,6 +296,14 @@ NETWORK = [
     bad(lambda: closed_class(2.5), "a population must be a whole number, got 2.5"),
     bad(lambda: open_class(1.0, burst_time=1.0), "arrivals in bursts need a burst_time and a quiet_time"),
     bad(lambda: open_class(1.0, batch=0), "a batch of arrivals must be at least 1 customer, got 0"),
+    bad(
+        lambda: open_class(1.0, batch=2, trace=[1.0]),
+        "a trace says when customers arrive, so that there are no bursts and batches beside it",
+    ),
+    bad(
+        lambda: open_class(1.0, trace=[-1.0, 2.0]),
+        "the times between the arrivals of a trace must be finite, not negative, and not all 0",
+    ),
     bad(
         lambda: open_class("3 /s"),  # type: ignore[arg-type]
         "a rate of arrivals is a number in base units here; in a file, write it with its unit; got '3 /s'",

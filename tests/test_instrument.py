@@ -30,8 +30,8 @@ from slipstick.instrument import (
     WaitRecorder,
     record,
 )
-from slipstick.measure.account import measured
-from slipstick.measure.formats import read
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read
 
 
 def account(profile: str, folder: Path) -> Answer:

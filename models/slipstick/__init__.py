@@ -29,7 +29,7 @@ def _public() -> dict[str, str]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_public()])
+    return sorted({*globals(), *_public()})
 
 
 def __getattr__(name: str) -> object:

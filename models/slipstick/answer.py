@@ -8,6 +8,9 @@ from math import inf
 
 from slipstick.errors import UnknownNameError
 
+HELD = ", which its interval holds"
+"""Ends the words on a value beyond a bound that is no contradiction: its interval reaches the bound."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:

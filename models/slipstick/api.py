@@ -49,7 +49,7 @@ HARDWARE = ("machine", "network")
 """Kinds of spec that load as hardware."""
 
 MOST_WHOLE = 1000
-"""Up to so many points `solve` keeps whole answers for, besides the columns."""
+"""The largest number of points for which `solve` keeps whole answers beside the columns."""
 
 
 class Axes(Mapping[str, "Values"]):
@@ -123,12 +123,12 @@ def load(
     """
     from slipstick.law import LAWS
     from slipstick.schema.inputs import FILES, build, resolve
-    from slipstick.schema.library import FOLDERS, Library, is_file_name, kinds_called
+    from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called
 
     name, library = os.fspath(reference), Library()
     prefix, _, rest = name.partition("/")
     kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
-    if prefix in FOLDERS and not kinds:  # of that kind there is none; what is looked up below says so
+    if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
         kinds = [prefix]
     kind = next((each for each in (*FILES, *HARDWARE) if each in kinds), kinds[0] if kinds else "")
     if kind in HARDWARE:
@@ -311,19 +311,21 @@ def _solve_object(
     model: Object, given: Mapping[str, Any], method: str | None, simulation: Simulation | None
 ) -> Answer | Sweep:
     """Answer for a model that is built already, at one point or at many."""
-    from slipstick.sim.settings import Simulation
-    from slipstick.study.points import SolvableModel
+    from slipstick.method.methods import form_of
 
     known = _parameters(model)
-    solvable = SolvableModel(model, known, method, simulation or Simulation())
     fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
     varied = {path: _numbers(path, value, known) for path, value in given.items() if path not in fixed}
     if not varied and not isinstance(given, Axes):
-        answer = solvable.form.points(fixed).answer(0)
+        answer = form_of(model, known, method, simulation).points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
         return answer
     _check_lengths(varied, isinstance(given, Axes))
+    from slipstick.sim.settings import Simulation
+    from slipstick.study.points import SolvableModel
+
+    solvable = SolvableModel(model, known, method, simulation or Simulation())
     return _carried_out(_plan(solvable, fixed, varied, isinstance(given, Axes)))
 
 
@@ -340,7 +342,9 @@ def _plan(solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[s
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
     known, model = solvable.parameters, solvable.model
     axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
-    group = PointGroup(BASE, BuiltModel(model.name, ModelShape(model), {}, {}), solvable, values, np.arange(count))
+    shape = ModelShape(model)
+    built = BuiltModel(model.name, shape, lambda: model, lambda: shape, {}, {})
+    group = PointGroup(BASE, built, solvable, values, np.arange(count))
     return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 MOST_PROBLEMS_SHOWN = 20
@@ -141,6 +142,19 @@ class MissingExtraError(InputError):
         self.library, self.extra = library, extra
         package = f"'slipstick[{extra}]'" if extra else library
         super().__init__(f"{purpose} needs {library}: pip install {package}")
+
+
+def need(library: str, purpose: str, extra: str = "report") -> Any:
+    """Import an optional library or a module of it; `extra` is the extra of this package that installs it.
+
+    Raises
+    ------
+    MissingExtraError : it is not installed
+    """
+    try:
+        return import_module(library)
+    except ImportError:
+        raise MissingExtraError(library.partition(".")[0], purpose, extra) from None
 
 
 class NoAnswerError(SlipstickError):

@@ -71,8 +71,8 @@ class _Book:
             file.with_suffix(".book").write_bytes(bytes(size))
             self.names = file.with_suffix(".causes")
             kind = kind or (MAIN if _is_main() else THREAD)
-            who = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
-            self.names.write_text(f"{who} of process {os.getpid()}\n{kind}\n")
+            label = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
+            self.names.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
             with open(file.with_suffix(".book"), "r+b") as opened:
                 memory = mmap.mmap(opened.fileno(), size)
         self.cells = memoryview(memory).cast("d")
@@ -468,7 +468,7 @@ class _Spent:
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
             self.cells = memoryview(file.read()).cast("d")
-        self.who, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
+        self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
         self.begin, self.missing = self.cells[BEGIN], not self.cells[END]
         self.end = max(self.cells[END], self.cells[LAST])
         waits = {name: self.cells[HEAD + 2 * at] for at, name in enumerate(names)}
@@ -501,7 +501,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     begin, end = counted[0].begin, max(each.end for each in counted)
     processors = list(_shared(counted))
     notes = [
-        f"{each.who} ended without a word, {end - each.end:.3g} s before the end" for each in counted if each.missing
+        f"{each.label} ended without a word, {end - each.end:.3g} s before the end" for each in counted if each.missing
     ]
     if counted is others and len(others) < len(spent):
         notes.append("the main thread, which waited for the others, is left out")

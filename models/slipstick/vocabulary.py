@@ -172,7 +172,7 @@ BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
-BEST, EXACT, CONVOLUTION = "best", "exact", "convolution"
+BEST, EXACT, CONVOLUTION = "best", "exact", "convolution"  # the best that applies, as of the algorithms of a collective
 SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
 
 METHODS = {
@@ -182,8 +182,12 @@ METHODS = {
 }
 """The methods that answer for each kind of model, of laws and networks the default first."""
 
-VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
-"""The views of a trace."""
+PLACEMENTS = {
+    "node": "both ranks in one node of the machine",
+    "switch": "one switch between the ranks",
+    "network": "as many switches between the ranks as the network tells",
+}
+"""Where the ranks of a message are, in words."""
 
 
 def in_words(names: tuple[str, ...]) -> str:

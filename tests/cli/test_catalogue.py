@@ -14,8 +14,9 @@ from click.shell_completion import ShellComplete
 
 from slipstick.cli.console import echo
 from slipstick.cli.main import cli, main
+from slipstick.law import LAWS
 from slipstick.schema import text
-from slipstick.schema.library import FOLDERS, names, starter
+from slipstick.schema.library import KINDS, names, starter
 from slipstick.study.check import check_file
 
 
@@ -36,7 +37,7 @@ def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) ->
     assert "slipstick [OPTIONS] [COMMAND]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", FOLDERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(starter(kind))
@@ -88,6 +89,27 @@ def test_the_list_is_short_by_default_and_can_be_searched(capsys: pytest.Capture
     assert "fast-ethernet" in found
     assert "rs6000-43p-fast-ethernet" in found
     assert "lock-and-bus" not in found
+    assert main(["list", "law"]) == 0
+    screen = capsys.readouterr().out
+    assert len(screen.splitlines()) < 45
+    assert f"and {len(LAWS) - 36} more: --all " in screen
+    assert main(["list", "law", "--all"]) == 0
+    assert list(LAWS)[-1] in capsys.readouterr().out
+
+
+def test_a_file_whose_name_is_nearly_right_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "act.yaml").write_text("activity: 1\n")
+    assert main(["check", str(tmp_path / "act.yml")]) == 2
+    assert "there is no such file; did you mean 'act.yaml'?" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "other.yaml")]) == 2
+    assert "there is no such file; check its name" in capsys.readouterr().err
+
+
+def test_a_network_without_stations_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "away.yaml"
+    path.write_text("queueing-network: 1\nclasses: {jobs: {population: 2, think_time: 5 s}}\nstations: {}\n")
+    assert main(["explain", str(path)]) == 0
+    assert "classes.jobs.think_time" in capsys.readouterr().out
 
 
 def test_lookups_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +147,7 @@ def test_tables_follow_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     widths = []
     for columns in ("80", "140"):
         monkeypatch.setenv("COLUMNS", columns)
-        assert main(["list", "law"]) == 0
+        assert main(["list", "law", "--all"]) == 0
         widths.append(max(map(len, capsys.readouterr().out.splitlines())))
     assert widths[0] <= 80
     assert 100 < widths[1] <= 140
@@ -149,9 +171,16 @@ def test_warnings_have_a_colour_unless_none_is_wanted(monkeypatch: pytest.Monkey
         (["solve", "x", "--machine"], "rs6000-43p-a", ["rs6000-43p-atm"]),
         (["show"], "infiniband-h", ["infiniband-hdr"]),
         (["check"], "mine/", ["mine/"]),
+        (["check"], "act.y", ["act.yaml"]),
+        (["show"], "network/infiniband-h", ["network/infiniband-hdr"]),
+        (["list"], "la", ["law"]),
         ([], "gal", ["gallery"]),
     ],
 )
-def test_a_shell_completes_commands_names_and_paths(words: list[str], begun: str, found: list[str]) -> None:
+def test_a_shell_completes_commands_names_and_paths(
+    words: list[str], begun: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "act.yaml").touch()
+    monkeypatch.chdir(tmp_path)
     completions = ShellComplete(cli, {}, "slipstick", "_SLIPSTICK_COMPLETE").get_completions(words, begun)
     assert [each.value for each in completions] == found

@@ -22,7 +22,7 @@ from tests.payloads import PAYLOADS
 from tests.specs import DESIGN, activity, study
 
 LOCK = ["solve", "dvsm/lock", "--machine", "rs6000-43p-atm"]
-HEAVY = {"sympy", "numpy", "scipy", "matplotlib", "polars", "tabulate", "tqdm"}
+HEAVY = {"sympy", "numpy", "scipy", "matplotlib", "polars", "tabulate", "tqdm", "slipstick_measure.formats"}
 
 
 class Said(NamedTuple):
@@ -157,7 +157,7 @@ WRONG = [
         ["list", "x"],
         (
             "command line: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
-            "queueing-network, study, profile, counts"
+            "queueing-network, study, counts, profile"
         ),
     ),
     (["run", "x"], "x: there is no study 'x'; known: agreement, "),

@@ -22,6 +22,10 @@ def _erlang_b(a: Any, c: Any) -> Any:
     return a**c * sympy.exp(-a) / sympy.uppergamma(c + 1, a)
 
 
+def _palm(y: Any, x: Any) -> Any:
+    return y**x * sympy.exp(-y) / (x * sympy.lowergamma(x, y))
+
+
 def _engset(a: Any, c: Any, n: Any) -> Any:
     inverse = 1
     for k in range(1, int(c) + 1):
@@ -64,6 +68,7 @@ def _retried_rate(m: Any, a: Any, b: Any, n: Any) -> Any:
 ROADS: dict[str, Callable[..., Any]] = {
     "erlang_b": _erlang_b,
     "engset": _engset,
+    "palm": _palm,
     "md1_number": _md1_number,
     "md1_late": _md1_late,
     "drop_stages": _drop_stages,

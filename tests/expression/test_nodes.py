@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick.expression.condition import RELATIONS, compare
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.expression.formula import RELATIONS, compare
 from slipstick.expression.nodes import (
     Expr,
     Number,

@@ -1,4 +1,4 @@
-"""The package as text and as syntax trees, for the tests that watch it."""
+"""The packages as text and as syntax trees, for the tests that watch it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ROOT = PACKAGE.parent.parent
 
 
 def modules() -> list[Path]:
-    """List the package's modules."""
-    return sorted(path for path in PACKAGE.rglob("*.py") if "_specs" not in path.parts)
+    """List the modules of the calculator and of the packages beside it."""
+    return sorted(path for path in PACKAGE.parent.rglob("*.py") if "_specs" not in path.parts)
 
 
 def name_of(path: Path) -> str:

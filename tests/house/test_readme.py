@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
-from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.kinds.study import study_model
 from tests.house.code import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -83,4 +83,4 @@ def test_the_questions_of_the_page_on_studies_are_keys_of_a_study() -> None:
     table = page.partition("| key | question |\n")[2].partition("\n\n")[0]
     named = [key for line in table.splitlines()[1:] for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])]
     assert len(named) > 9
-    assert set(named) <= StudySpec.model_fields.keys()
+    assert set(named) <= study_model().model_fields.keys()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
+import yaml
 
-from slipstick.schema.library import FOLDERS
+from slipstick.schema.library import KINDS
 from slipstick.study.check import check_file
 from tests.reports import SLOW, STUDIES, changed_cells, changed_inputs, differences
 
-SPECS = sorted((Path(__file__).parents[2] / "specs").rglob("*.yaml"))
+ROOT = Path(__file__).parents[2]
+SPECS = sorted((ROOT / "specs").rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_a_shipped_spec_is_valid(path: Path) -> None:
-    kinds = {folder: kind for kind, folder in FOLDERS.items()}
+    kinds = {each.folder: kind for kind, each in KINDS.items()}
     assert check_file(path) == kinds[path.parent.name]
 
 
@@ -28,3 +31,13 @@ def test_a_report_is_current(study: str, tmp_path: Path) -> None:
 def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study: str) -> None:
     assert not changed_inputs(study), "rebuild the report"
     assert not changed_cells(study)
+
+
+def test_the_statements_of_papers_that_do_not_hold_are_those_expected() -> None:
+    expected = yaml.safe_load((ROOT / "tests" / "published" / "misses.yaml").read_text(encoding="utf-8"))
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "reports").glob("*/statements*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        found.setdefault(path.parent.name, []).extend(r["name"] for r in rows if r["verdict"] in ("miss", "undecided"))
+    assert found == expected

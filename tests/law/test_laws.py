@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,7 @@ FUNCTIONS = {
     "geometric_sum": lambda r, n: sum(r**k for k in range(int(n))),
     "geometric_mean": lambda r, n: sum(k * r**k for k in range(int(n) + 1)) / sum(r**k for k in range(int(n) + 1)),
     "erlang_b": lambda a, c: _last_of_all([a**k / math.factorial(k) for k in range(int(c) + 1)]),
+    "palm": lambda y, x: 1 / sum(itertools.accumulate((y / (x + k) for k in range(1, 400)), operator.mul, initial=1)),
     "engset": lambda a, c, n: _last_of_all([a**k * math.comb(int(n), k) for k in range(int(c) + 1)]),
     "md1_number": lambda a, n: _left_behind(a, int(n)),
     "md1_late": lambda a, x: (

@@ -9,9 +9,9 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError
-from slipstick.measure.account import Measured, measured
-from slipstick.measure.formats import FORMATS, read
-from slipstick.measure.measurements import Hints, Measurement, Measurements
+from slipstick_measure.account import Measured, measured
+from slipstick_measure.formats import FORMATS, read
+from slipstick_measure.measurements import Hints, Measurement, Measurements
 
 __all__ = ["SAMPLES", "Hints", "account", "at", "read_sample", "refused", "run", "sample", "table"]
 
@@ -56,7 +56,7 @@ def account(folder: Path, text: str, name: str = "x.csv", hints: Hints | None = 
 
 def run(p: int, metric: str, value: float, region: str = "", **more: object) -> Measurement:
     """Make a record with the unit of its metric."""
-    from slipstick.measure.measurements import METRICS
+    from slipstick_measure.measurements import METRICS
 
     unit = str(METRICS[metric].dimension)
     given = {"n": None, "repetition": None, "file": "f", "line": 1, **more}

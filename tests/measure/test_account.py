@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.measure.account import measured
-from slipstick.measure.formats import read
-from slipstick.measure.measurements import STATISTICS
 from slipstick.schema.library import shipped
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read
+from slipstick_measure.measurements import STATISTICS
 from tests.measure.data import at, run, table
 
 LUCIER = shipped() / "profiles" / "lucier-1988.yaml"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
-from slipstick.measure.calibration import timing
-from slipstick.measure.calibration.analysis import caches_of, estimates
-from slipstick.measure.calibration.timing import Cores, TimedKernel, Timing
+from slipstick_measure.calibration import timing
+from slipstick_measure.calibration.analysis import caches_of, estimates
+from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
 from tests.calibration import CLOCK, HOST, FakeCalibration, times_of, use_made_times
 
 
@@ -160,6 +160,6 @@ def test_what_cannot_be_calibrated_is_refused(
 def test_without_numba_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("slipstick.measure.calibration.timing.find_spec", lambda name: None)
+    monkeypatch.setattr("slipstick_measure.calibration.timing.find_spec", lambda name: None)
     assert main(["calibrate", "-o", str(tmp_path / "host.yaml")]) == 2
     assert "slipstick[fast]" in capsys.readouterr().err

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import Problem, SlipstickError, SpecError
-from slipstick.measure.account import measured
-from slipstick.measure.fit.comparison import compare
-from slipstick.measure.fit.formula import timing_notes, timings_of
-from slipstick.measure.formats import read
-from slipstick.report.measured import measured_text
+from slipstick_measure.account import measured
+from slipstick_measure.fit.comparison import compare
+from slipstick_measure.fit.formula import timing_notes, timings_of
+from slipstick_measure.formats import read
+from slipstick_measure.report.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
 from tests.measure.data import SAMPLES, Hints, sample
 

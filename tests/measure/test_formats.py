@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.cli.measured import measured as measured_command
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.measure.account import measured
-from slipstick.measure.formats import FORMATS, read, read_all
-from slipstick.measure.measurements import Hints
-from slipstick.measure.readers.reading import Reading
+from slipstick_measure.account import measured
+from slipstick_measure.commands.measured import measured as measured_command
+from slipstick_measure.formats import FORMATS, read, read_all
+from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.reading import Reading
 from tests.measure.data import SAMPLES, account, at, read_sample, refused, sample
 
 

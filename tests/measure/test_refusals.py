@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.measure.account import measured
-from slipstick.measure.formats import read
-from slipstick.measure.readers import reading
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read
+from slipstick_measure.readers import reading
 from tests.measure.data import SAMPLES, Hints, account, read_sample, refused, sample
 
 HEAD = "p,n,region,metric,unit,value,repetition\n"
@@ -261,7 +261,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "perf lock report": (
         "      Name   acquired  contended     avg wait   total wait     max wait     min wait \n",
         Hints(processors=1, time=1.0),
-        ["x.csv:1:1: this is perf lock report; print perf lock contention instead, which says who waited"],
+        ["x.csv:1:1: this is perf lock report; print perf lock contention instead, which says what waited"],
     ),
     "perf lock line": (
         " contended   total wait     max wait     avg wait         type   caller\n\n 5 210.14 spinlock x\n",

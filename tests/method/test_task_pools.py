@@ -235,8 +235,12 @@ def test_a_loop_is_self_scheduled_in_chunks() -> None:
     assert solve(program(pool(Loop(100, 100), 0.0), 8), method="simulation")["time"] == pytest.approx(300.0)
     assert solve(model)["time"] == pytest.approx(48.0)
     assert "leaves out waiting for tasks of pool" in solve(model, method="closed-form").notes
-    with pytest.raises(NoAnswerError, match="mean value has no approximation of waits for pool: reader"):
+    with pytest.raises(NoAnswerError) as caught:
         solve(model, method="mean-value")
+    assert str(caught.value) == (
+        "mean value has no approximation of waits for pool: pools of tasks are simulated, and bounds by their work and their "
+        "longest path enclose them"
+    )
 
 
 def test_a_file_says_pools() -> None:

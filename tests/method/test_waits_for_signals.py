@@ -215,8 +215,8 @@ def test_mean_value_refuses_and_the_default_simulates() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="mean-value")
     assert str(caught.value) == (
-        "mean value has no approximation of waits for queue.places: reader-writer locks, waits for signals and pools of tasks "
-        "are simulated, and bounds enclose them"
+        "mean value has no approximation of waits for queue.places: waits for signals are simulated, and bounds enclose them; "
+        "units that the same processor gives back are permits, which mean value takes"
     )
     assert solve(model).method == "simulation"
     assert "leaves out waiting for queue.places" in solve(model, method="closed-form").notes[0]

@@ -88,6 +88,7 @@ def read(path: Path, text: str) -> Model:
     [
         ("lock: tas, word: bus", "a lock with a word needs the time of an access, and the other way round"),
         ("lock: tas, access: 2 s", "a lock with a word needs the time of an access, and the other way round"),
+        ("lock: mcs, together: true", "locks that are taken together have the kind tas, a back-off, and no word"),
         ("lock: tas, back_off: constant", "a back-off needs its base, the pause after the first failure"),
         ("lock: tas, back_off: exponential, base: 1 s", "an exponential back-off needs its longest pause, most"),
         ("lock: tsa", "write 'fifo', 'tas', 'ttas', 'ticket', 'array' or 'mcs'; got 'tsa'; did you mean 'tas'?"),

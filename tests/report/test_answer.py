@@ -52,7 +52,16 @@ def _entry(path: str, meaning: str) -> DescribedValue:
 
 
 def test_an_answer_word_for_word() -> None:
-    assert answer_text(BASE, {"send_call": _entry("send_call", "extra system time of one send")}) == TEXT
+    assert answer_text(BASE, {"send_call": _entry("send_call", "extra system time of one send")}, whole=True) == TEXT
+
+
+def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
+    values = {f"wait[s-{letter}]": Value(1.0, "s") for letter in "abcdefghijklmnopqrstuvwxyz"}
+    text = answer_text(replace(BASE, values={**BASE.values, **values}))
+    assert len(text.splitlines()) < 45
+    assert "and 14 more" in text
+    assert "technology class " not in text
+    assert text.endswith("slipstick solve --all adds: technology classes, steps, what is counted above, takeovers\n")
 
 
 def test_an_answer_without_a_value_says_why_and_nothing_else() -> None:
@@ -76,12 +85,12 @@ def test_bounds_are_shown_beside_the_value() -> None:
     assert text.splitlines()[-1].split() == ["time", "1", "to", "2", "s"]
 
 
-def test_ten_shares_are_shown_and_the_rest_counted() -> None:
+def test_the_largest_shares_are_shown_and_the_rest_counted() -> None:
     text = answer_text(replace(BASE, share={"time": {f"p{index}": index / 100 for index in range(14)}}))
     assert "p13" in text
-    assert "p4 " in text
-    assert "p3 " not in text
-    assert "and 3 more" in text
+    assert "p9 " in text
+    assert "p8 " not in text
+    assert "and 8 more" in text
 
 
 def test_everything_fits_the_terminal_in_ascii() -> None:
@@ -99,7 +108,7 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
         point={path[:200]: 0.25, "b": "name"},
         given={"c": 1e-6},
     )
-    text = answer_text(long, {path: _entry(path, "what it means, at length, " * 20)})
+    text = answer_text(long, {path: _entry(path, "what it means, at length, " * 20)}, whole=True)
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
 

@@ -97,13 +97,16 @@ def test_a_kill_at_any_moment_leaves_one_whole_folder(tmp_path: Path) -> None:
 def test_two_writers_at_once_leave_the_folder_of_one_of_them(tmp_path: Path) -> None:
     target = tmp_path / "report"
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(target), str(start)], stdout=subprocess.DEVNULL)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(target), str(start)], stdout=subprocess.PIPE)
         for start in (0, 10**6)
     ]
-    time.sleep(0.5)
+    for each in writers:
+        assert each.stdout is not None
+        each.stdout.readline()
+    time.sleep(0.2)
     for each in writers:
         each.kill()
-        each.wait()
+        each.communicate()
     assert len(words(target)) == 1
 
 
@@ -127,6 +130,29 @@ def test_a_folder_that_is_still_written_is_not_removed(tmp_path: Path) -> None:
     ended.set()
     writer.join()
     assert (target / "0.txt").read_text() == "slow"
+
+
+def test_files_and_names_are_stored_before_the_folder_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a loss of power leaves is one of the states between two of these.
+    done: list[str] = []
+    moved, sync = folders._moved, os.fsync
+
+    def told(handle: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", told)
+
+    def told_move(work: Path, target: Path, ours: list[str]) -> bool:
+        done.append("moved")
+        return moved(work, target, ours)
+
+    monkeypatch.setattr(folders, "_moved", told_move)
+    written(tmp_path / "report", "new")
+    assert sorted(done[:5]) == NAMES
+    assert done[5:] == [f".report-{os.getpid()}", "moved", tmp_path.name]
 
 
 def test_a_place_that_cannot_be_written_is_left_as_it_is(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from slipstick.answer import Answer, Value
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.dimension import COUNT, TIME, Dimension
-from slipstick.expression.kernels import OPERATORS
 from slipstick.expression.nodes import (
     Booked,
     Expr,
@@ -31,7 +31,7 @@ from slipstick.expression.nodes import (
     sqrt,
 )
 from slipstick.expression.special import raised
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import OPERATORS, Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.report import live
@@ -258,8 +258,32 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
     assert "<h1>A &amp; B</h1>" in page
     assert "<li>Asked: x | y.</li>" in page
     assert 'src="data:image/png;base64,cGljdHVyZQ=="' in page
-    assert "<td>&lt;i&gt;</td>" in page
+    assert "<td>&lt;i&gt;" in page
+    assert '<td class="r">2' in page
     assert "<script" not in page
+    assert "report.md" not in page
+
+
+def test_a_long_report_leaves_tables_of_subsections_out_of_its_page_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"picture" * LARGEST)
+    table = "\n\n| a | b |\n| - | -: |\n" + 200 * f"| {'x' * 30} | 2 |\n"
+    text = (
+        "# Long\n\n![all](a.png)\n\n## Changes"
+        + "".join(f"\n### {each}{table}" for each in range(20))
+        + f"\n## Cases{table}"
+    )
+    page = report_page("Long", text, tmp_path)
+    assert LARGEST - 10_000 < len(re.sub('data:[^"]*', "", page)) <= LARGEST
+    head, *sections = re.split("<h[23]>", page)
+    left_out = [each for each in sections if 'This table of 200 rows is in <a href="report.md">' in each]
+    assert f"<p>{len(left_out)} of 21 tables stand only in" in head
+    assert sum("<table>" in each for each in sections) == 21 - len(left_out)
+    assert "<table>" in sections[-1]
+    assert all(f"<h3>{each}</h3>" in page for each in range(20))
+    big = replace(live_model({"model": read_value("lock-and-bus", "model")}), fixed="n" * 80_000)
+    without = report_page("Long", text, tmp_path, big)
+    assert "too large to be moved in this page" in without
+    assert len(re.sub('data:[^"]*', "", without)) <= LARGEST
 
 
 def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +291,7 @@ def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys
     study.write_text(
         "study: 1\ntitle: Two grains\nbase: {model: three-parts}\nwhat_if: {more: {population.processors: 4}}\n"
     )
-    assert main(["run", str(study), "--html", "--out", str(tmp_path / "out")]) == 0
+    assert main(["run", str(study), "--out", str(tmp_path / "out")]) == 0
     assert "report.html" in capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<h1>Two grains</h1>" in page

@@ -37,8 +37,6 @@ See. [bars.svg](bars.svg)
 
 ## Comparisons
 
-- 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
-
 ### Table 4
 
 Source: Table 4
@@ -68,8 +66,6 @@ Misses:
 ## What would help most
 
 Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed. Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before. A pair gains more than the sum of its changes where one makes room for the other, and less where both take away the same.
-
-- base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time
 
 ### base
 

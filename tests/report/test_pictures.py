@@ -119,7 +119,7 @@ def test_lines_by_another_axis_bear_its_values_with_their_unit() -> None:
     results = with_sweeps(sweep("latency", [SMALL.axes[0], sizes], lambda _, x, y: x + 1000 * y))
     figure = draw(results, LINES.model_copy(update={"series": LONG}))
     assert _legend(figure) == ["10 ns/B", "80 ns/B"]
-    assert figure.legends[0].get_title().get_text() == "ranges.small.total.per_byte"
+    assert figure.legends[0].get_title().get_text() == "total per byte"
 
 
 def test_further_axes_and_cases_part_lines_too() -> None:

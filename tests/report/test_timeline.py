@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,13 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
         write_timeline(FOUND, tmp_path / "run.txt", "Who did what")
     assert str(caught.value) == "a timeline is written to a file that ends in .json, .png or .svg, not to run.txt"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_too_many_bars_is_refused() -> None:
+    many = replace(FOUND, spans=(WORK,) * 4001)
+    with pytest.raises(ModelError) as caught:
+        draw_timeline(many, "t")
+    assert str(caught.value) == (
+        "4,001 bars are too many for a picture, which has 4,000 at most; draw fewer cycles or processors, or write a .json file "
+        "for a trace viewer"
+    )

@@ -10,13 +10,13 @@ import jsonschema
 import pytest
 
 from slipstick.errors import UnknownNameError
-from slipstick.schema.library import FOLDERS, editor_schema, spec_model
+from slipstick.schema.library import KINDS, editor_schema, spec_model
 from slipstick.schema.text import Node, plain, read_text
 from slipstick.schema.validate import problems_of
 from tests.mutations import SHIPPED
 from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study
 
-KIND = {folder: kind for kind, folder in FOLDERS.items()}
+KIND = {each.folder: kind for kind, each in KINDS.items()}
 
 
 def validator(kind: str) -> Any:
@@ -107,7 +107,7 @@ def undescribed(schema: Any, path: str) -> Iterator[str]:
         yield from undescribed(each, f"{path}.{name}")
 
 
-@pytest.mark.parametrize("kind", FOLDERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_key_has_its_words(kind: str) -> None:
     schema = editor_schema(kind)
     assert list(undescribed(schema, kind)) == []

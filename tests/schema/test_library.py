@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.library import MOST_EXTENDED, Library, find, names
 from slipstick.schema.text import Table, at, plain, value_mark
@@ -105,7 +105,7 @@ def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
     ]
     text = "machine: 1\nextends: nowhere\nnetwork: atm-oc3\nmemory: {page: 5}\nprocesors: {}\n"
     assert refused(tmp_path, text) == [
-        f"x.yaml:2:10: extends: there is no machine 'nowhere'; known: {', '.join(names('machine'))}",
+        f"x.yaml:2:10: extends: there is no machine 'nowhere'{did_you_mean('nowhere', names('machine'))}",
         "x.yaml:4:16: memory.page: write a number with a unit, such as '4 KiB'; got 5",
         "x.yaml:5:1: procesors: unknown key; did you mean 'processors'?",
     ]
@@ -130,7 +130,7 @@ def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{}", "wrong: 1", "1: 1", "Machine: 1"])
 def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
     (problem,) = refused(tmp_path, text)
-    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1', 'study: 1', 'profile: 1', 'counts: 1'"
+    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1', 'study: 1', 'counts: 1', 'profile: 1'"
     assert f"begin with what it is, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")
 

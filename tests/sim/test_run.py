@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from slipstick.errors import ModelError
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, Record
+from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Array, ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -67,7 +70,7 @@ def test_the_warm_up_is_left_out_where_enough_is_left(slow: int, steady: int, tr
     record = Record(one_delay())
     record.take(Rows([9.0] * slow + [1.0, 1.5] * (steady // 2) + [1.0] * (steady % 2)))
     record.add(slow + steady, 10**9)
-    result = run._judged(record, Simulation(), "events", "plain")
+    result = run._judged(one_delay(), Simulation(), [run._kept(record)])
     assert result.trusted == trusted
     assert result.dropped == dropped
     assert result.batches[:, LAYOUT.cycles[0]].sum() == result.cycles - dropped
@@ -77,10 +80,89 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(run, "AVAILABLE", True)
     monkeypatch.delitem(sys.modules, run.LOOP, raising=False)
     chosen: list[str] = []
-    monkeypatch.setattr(run, "_steady", lambda plan, settings, make, name: chosen.append(name))
+    ended = run.Replication(one_delay(), Simulation(kernel="plain", cycles=1), 0).run()
+
+    def steady(given: run.Replication) -> ReplicationResult:
+        chosen.append(given.settings.kernel)
+        return ended
+
+    monkeypatch.setattr(run, "_steady", steady)
     for customers in (10, 1_000_000):
         builder = Builder()
         builder.delay(ServiceTime("exponential", 2.0))
         builder.closed("all", customers=customers, at=0)
         run.simulate(builder.plan(), Simulation(events=100_000))
     assert chosen == ["plain", "compiled"]
+
+
+def queue(load: float = 0.5) -> Plan:
+    builder = Builder()
+    builder.station("cpu")
+    builder.serve("cpu", ServiceTime("exponential", 1.0))
+    builder.open("jobs", ServiceTime("exponential", 1 / load), at=0)
+    return builder.plan()
+
+
+def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_number() -> None:
+    settings = Simulation(seed=3, cycles=12_000, replications=4, kernel="plain")
+    found = run.simulate(queue(), settings)
+    alone = [run.simulate(queue(), replace(settings, replications=1, cycles=3000))]
+    pieces = [run.Replication(queue(), replace(settings, cycles=3000), number).run() for number in range(4)]
+    assert (found.cycles, found.stopped, found.pooled, len(found.batches)) == (12_000, "cycles", True, 32)
+    assert pieces[0].cycles == alone[0].cycles == 3000
+    assert found.dropped == sum(each.dropped for each in pieces)
+    assert np.array_equal(found.batches, np.concatenate([each.batches for each in pieces]))
+    mean, quantile = found.mean_time(), found.time_quantile(0.5)
+    assert mean.low is not None
+    assert mean.high is not None
+    assert mean.low < 2.0 < mean.high
+    assert quantile.low is not None
+    assert quantile.high is not None
+    assert quantile.low < 2 * np.log(2) < quantile.high
+    kept = sum(each.batches[:, Layout(queue()).cycles[0]].sum() for each in pieces)
+    assert abs(len_of(found.quantiles[0]) - kept) < 4 * 256
+
+
+def len_of(seen: Quantiles) -> float:
+    return float(sum(counts.sum() for counts, _ in seen._done) + seen._part_size)
+
+
+def test_replications_grow_until_the_mean_is_known_or_the_budget_ends() -> None:
+    wished = Simulation(seed=1, precision=0.05, replications=2, kernel="plain", events=190_000)
+    found = run.simulate(queue(0.7), wished)
+    assert (found.stopped, found.converged) == ("precision", True)
+    estimate = found.mean_time()
+    assert estimate.half_width <= 0.05 * estimate.mean
+    assert run.simulate(queue(0.7), replace(wished, precision=0.001)).stopped == "events"
+    nothing_random = Builder()
+    nothing_random.delay(ServiceTime("deterministic", 2.0, 0.0))
+    nothing_random.closed("all", customers=3, at=0)
+    assert not run.simulate(nothing_random.plan(), wished).pooled
+
+
+def test_where_replications_run_and_in_what_order_changes_nothing() -> None:
+    settings = Simulation(seed=5, cycles=9000, replications=3, kernel="plain")
+    here = run.simulate(queue(), settings)
+
+    def backwards(given: Iterable[run.Replication]) -> list[ReplicationResult]:
+        return [each.run() for each in reversed(list(given))][::-1]
+
+    token = run.SPREAD.set(backwards)
+    try:
+        there = run.simulate(queue(), settings)
+    finally:
+        run.SPREAD.reset(token)
+    assert np.array_equal(here.batches, there.batches)
+    assert here.time_quantile(0.9) == there.time_quantile(0.9)
+
+
+def test_batches_of_replications_are_correlated_within_one_only() -> None:
+    rising = np.linspace(1.0, 2.0, 8)
+    assert correlated(np.array([rising, rising, rising, rising]))
+    assert not correlated(np.array([[1.0], [2.0], [3.0], [4.0]]))
+
+
+def test_too_many_replications_are_refused() -> None:
+    with pytest.raises(ModelError) as told:
+        Simulation(replications=1001)
+    assert str(told.value) == "a simulation has from 1 to 1000 replications, got 1001"

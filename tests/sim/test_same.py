@@ -113,6 +113,23 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     assert kernel.cycles[1] == 0
 
 
+@pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority"])
+def test_of_customers_that_abandon_queues(discipline: str) -> None:
+    builder = Builder()
+    builder.station("cpu", 2, discipline)
+    for rank, patience in ((1, EXPONENTIAL), (0, CONSTANT)):
+        at = builder.here
+        builder.patience(patience, f"left{rank}", f"patience{rank}")
+        builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
+        builder.serve("cpu", CONSTANT, f"again{rank}", rank=rank)
+        builder.finish()
+        builder.mark(f"left{rank}")
+        builder.admit(f"left{rank}")
+        builder.finish(lost=True)
+        builder.open(f"class{rank}", ServiceTime("exponential", 0.6 + rank), at=at)
+    check_same(builder.plan(), 6000)
+
+
 LOCKS = [
     LockImplementation("fifo"),
     LockImplementation("queue", "bus", CONSTANT),
@@ -134,6 +151,17 @@ def test_of_every_lock(form: LockImplementation) -> None:
     builder.lock("door", form)
     builder.delay(EXPONENTIAL, "work")
     builder.hold("door", lambda: builder.delay(EXPONENTIAL, "inside"))
+    builder.closed("all", 5, at=0)
+    check_same(builder.plan(), 6000)
+
+
+def test_of_locks_that_are_taken_together() -> None:
+    builder = Builder()
+    for name in ("door", "gate"):
+        builder.lock(name, LockImplementation("tas", back_off="constant", base=0.5))
+        builder.delay(EXPONENTIAL, f"work {name}")
+        builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
+    builder.hold_together(["door", "gate"], lambda: builder.delay(EXPONENTIAL, "inside both"))
     builder.closed("all", 5, at=0)
     check_same(builder.plan(), 6000)
 

@@ -19,10 +19,11 @@ from slipstick.cli.main import main
 from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
+from slipstick.sim.settings import Simulation
 from slipstick.study.engine import Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import NAME, Journal, _PointReader, kept_in
-from slipstick.study.points import PointBlock, engine_versions
+from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
 from tests.study.poison import poisoned
 
 STUDY = """study: 1
@@ -107,6 +108,23 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
     (tmp_path / NAME).write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="is no file of points"):
         Journal(tmp_path, about)
+
+
+def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("pragma journal_mode = wal")
+        assert (kept_in(tmp_path).points, kept_in(tmp_path).running) == (0, True)
+
+
+def test_a_file_of_points_does_not_grow_beyond_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = blocks(2, 3)
+    found, another = Engine().solve([one, other])
+    monkeypatch.setattr("slipstick.study.journal.MOST_BYTES", 1.5 * len(pickle.dumps(found, protocol=4)))
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(one, found, 1.0, Limits())
+        journal.keep(other, another, 1.0, Limits())
+        assert journal.find(one, Limits()) is not None
+        assert journal.find(other, Limits()) is None
 
 
 def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
@@ -227,10 +245,56 @@ def test_a_cluster_that_is_not_there_is_told(
             raise ImportError
         return library
 
-    monkeypatch.setattr("slipstick.study.engine.import_module", imported)
+    for place in ("errors", "study.engine"):
+        monkeypatch.setattr(f"slipstick.{place}.import_module", imported)
     with pytest.raises(InputError) as told, Engine(on) as engine:
         engine.solve(blocks(1, 2))
     assert words in str(told.value)
+
+
+REPLICATED = Simulation(seed=2, cycles=6000, replications=4, kernel="plain")
+
+
+def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: Path) -> None:
+    (block,) = blocks(5)
+    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    (whole,) = Engine().solve([block])
+    for on, jobs in (("threads", 3), ("processes", 2)):
+        with closing(Journal(tmp_path / on, {})) as journal, Engine(on, jobs, store=journal) as engine:
+            (found,) = engine.solve([block])
+            assert kept_in(tmp_path / on).points == 1
+            count = journal._do("select count(*) from points").fetchone()
+            assert count == (5,)  # the point, and its replications until the run ends
+            journal.close(finished=True)
+        assert {name: each.tobytes() for name, each in found.columns.items()} == {
+            name: each.tobytes() for name, each in whole.columns.items()
+        }
+
+
+def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path) -> None:
+    (block,) = blocks(5)
+    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    with closing(Journal(tmp_path, {})) as journal:
+        (whole,) = Engine(store=journal).solve([block])
+        journal._do("delete from points where points = 1")
+        (again,) = Engine(store=journal).solve([block])
+    assert times([again]) == times([whole])
+    assert block.key in journal._asked
+
+
+def test_a_replication_that_ends_its_process_costs_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = blocks(5)
+    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    monkeypatch.setattr("slipstick.study.engine.solved", _without_memory)
+    with Engine("threads", 2) as engine:
+        (found,) = engine.solve([block])
+    assert found.failed == {0: "takes more memory than there is"}
+
+
+def _without_memory(block: Block) -> SolvedBlock:
+    if isinstance(block, PointBlock):
+        return solved(block)
+    raise MemoryError
 
 
 def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def test_an_answer_that_no_network_has_is_refused(study: Path) -> None:
 
 
 COMMANDS = {
-    "solve central-server --with exact,bounds": "bounds/geometric",
+    "solve central-server --all --with exact,bounds": "bounds/geometric",
     "solve bolch-8-4 --with exact,simulation,bounds --seed 2": "simulation lies within the bounds\n",
     "solve bolch-8-4 --set method=simulation --precision 5%": "by simulation: estimated, each value with its interval",
     "solve central-server --set method=linearizer": "by linearizer: not exact",

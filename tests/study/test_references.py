@@ -10,7 +10,7 @@ import pytest
 from slipstick import load
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.schema.library import FOLDERS, Library, shipped
+from slipstick.schema.library import KINDS, Library, shipped
 from slipstick.study.catalogue import shown
 from slipstick.study.check import check_reference
 
@@ -39,12 +39,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_there_is_one_of_each_kind() -> None:
-    assert ONE_OF_EACH.keys() == FOLDERS.keys()
+    assert ONE_OF_EACH.keys() == KINDS.keys()
 
 
 @pytest.mark.parametrize(("kind", "name"), ONE_OF_EACH.items())
 def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: str, name: str) -> None:
-    file = Path("one", "copy", FOLDERS[kind], f"{name}.yaml")
+    file = Path("one", "copy", KINDS[kind].folder, f"{name}.yaml")
     assert kind in check_reference(name)
     for reference in (f"{kind}/{name}", str(file), f"./{file}", str(folder / file)):
         assert check_reference(reference) == [kind], reference
@@ -53,7 +53,7 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: 
 
 @pytest.mark.parametrize(("kind", "name"), [("activity", "tour"), ("queueing-network", "central-server")])
 def test_models_load_by_what_is_checked(folder: Path, kind: str, name: str) -> None:
-    file = f"one/copy/{FOLDERS[kind]}/{name}.yaml"
+    file = f"one/copy/{KINDS[kind].folder}/{name}.yaml"
     for reference in (name, f"{kind}/{name}", file, str(folder / file)):
         assert getattr(load(reference), "name") == name  # noqa: B009  # not of a machine, which is none of these
         assert main(["solve", reference]) == 0

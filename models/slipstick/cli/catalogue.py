@@ -15,9 +15,9 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 
 
 @click.command("list")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=complete("kind"))
 @click.option("--search", metavar="TEXT", help="Only what has TEXT in its name or title, capitals or not.")
-@click.option("--all", "whole", is_flag=True, help="Every name with its title. [of each kind the first names]")
+@click.option("--all", "whole", is_flag=True, help="Every name with its title. [what fits a screen]")
 @json_option
 def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> int:
     """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
@@ -31,12 +31,12 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     from slipstick.report.answer import catalogue_summary, catalogue_text
     from slipstick.study.catalogue import listed
 
-    lines = listed(kind, search or "")
+    short = kind is None and search is None and not (whole or as_json)
+    lines = listed(kind, search or "", titled=not short)
     if as_json:
         print_json({"catalogue": [asdict(each) for each in lines]})
         return DONE
-    short = kind is None and search is None and not whole
-    return write_text((catalogue_summary(lines) if short else catalogue_text(lines)) + "\n", None)
+    return write_text((catalogue_summary(lines) if short else catalogue_text(lines, whole)) + "\n", None)
 
 
 @click.command()
@@ -67,7 +67,7 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("kind")
+@click.argument("kind", shell_complete=complete("kind"))
 @click.option(
     "--from", "name", metavar="NAME", default="", help="Spec to begin with: a name in the catalogue, or a file."
 )
@@ -119,7 +119,7 @@ def check(specs: Sequence[str], as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("kind")
+@click.argument("kind", shell_complete=complete("kind"))
 def schema(kind: str) -> int:
     """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
     trend, activity, queueing-network, study, profile."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -48,17 +48,25 @@ def echo(text: str, err: bool = False) -> None:
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Complete names of one kind of spec, of models or of everything (``spec``), and the paths of files, in a shell."""
+    """Complete names of one kind of spec, of models, of everything (``spec``) or of kinds, and the paths of files, in a shell."""
 
     def found(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-        from slipstick.schema.library import FOLDERS, names, spec_names
+        from slipstick.schema.library import KINDS, names, spec_names
 
-        if kind in FOLDERS:
+        group, slash, _ = begun.partition("/")
+        if kind == "kind":
+            known = [*KINDS, "program", "law"]
+        elif kind in KINDS:
             known = names(kind)
+        elif kind == "spec" and slash and group in KINDS:
+            known = [f"{group}/{name}" for name in names(group)]
         else:
             from slipstick.schema.inputs import model_names
 
             known = [*model_names(), *(spec_names() if kind == "spec" else ())]
+        known += (
+            [] if kind == "kind" else [each.name for each in Path().glob("*.y*ml")]
+        )  # a shell adds files where no name is
         items = [CompletionItem(name) for name in dict.fromkeys(known) if name.startswith(begun)]
         return items or [CompletionItem(begun, type="file")]
 
@@ -95,6 +103,11 @@ def text_node(text: str, place: str) -> Scalar:
     return Scalar(text, text, Mark(place, 0, 0), quoted=True)
 
 
+def refuse(place: str, message: str) -> NoReturn:
+    """Refuse an option or argument; raises SpecError."""
+    raise SpecError([Problem(place, 1, 1, "", message)])
+
+
 def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
     """Read ``path=value`` by the rules of a spec; `option` is what gives it on the command line."""
     from slipstick.schema.text import read_value
@@ -103,6 +116,6 @@ def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
     for change in changes:
         path, equals, value = change.partition("=")
         if not (path and equals):
-            raise SpecError([Problem(f"{option} {change}", 1, 1, "", "write PATH=VALUE, such as parts=3")])
+            refuse(f"{option} {change}", "write PATH=VALUE, such as parts=3")
         nodes[path.strip()] = read_value(value.strip(), f"{option} {path.strip()}")
     return nodes

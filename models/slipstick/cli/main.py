@@ -11,13 +11,12 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from slipstick.cli.calibrate import calibrate
 from slipstick.cli.catalogue import check, glossary, list_, new, schema, show
 from slipstick.cli.console import (
     DONE,
@@ -34,15 +33,17 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.cli.imported import import_
-from slipstick.cli.measured import fit, measured, record, trace
 from slipstick.cli.runs import can_be_written, engine_of, engine_options, status
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError
+from slipstick.extensions import Registry
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
+    from slipstick.report.live import LiveModel
+    from slipstick.results.study import Results
     from slipstick.schema.text import Node
+    from slipstick.study.run import PreparedStudy
 
 
 @click.command()
@@ -139,7 +140,10 @@ def cli(context: click.Context) -> None:
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
 @engine_options
 @click.option(
-    "--html", "as_page", is_flag=True, help="Write report.html as well: the report in one file, pictures inside."
+    "--html/--no-html",
+    "as_page",
+    default=True,
+    help="Write report.html: the report in one file, pictures inside. [yes]",
 )
 @set_option
 @json_option
@@ -165,7 +169,7 @@ def run(
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
     from slipstick.report.document import answer_document, question_document
-    from slipstick.report.formatting import INTERVALS, wrapped
+    from slipstick.report.formatting import INTERVALS, counted, wrapped
     from slipstick.report.write import HTML, missing_pictures, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
@@ -185,13 +189,9 @@ def run(
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
         journal.close(finished=True)
     if journal.found:
-        echo(f"note: {journal.found} points are from an earlier run; --fresh solves them again", err=True)
-    live = None
-    if as_page:
-        from slipstick.study.live import live_base
-
-        live = live_base(results, prepared.cases, prepared.context.library)
-    write(results, prepared.spec, folder, command, as_page, live)
+        kept = counted(journal.found, "point is", "points are")
+        echo(f"note: {kept} from an earlier run; --fresh solves again", err=True)
+    write(results, prepared.spec, folder, command, as_page, _live(results, prepared) if as_page else None)
     if missing := missing_pictures(prepared.spec):
         echo(f"note: {missing}", err=True)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
@@ -240,6 +240,7 @@ def run(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
 )
+@click.option("--all", "whole", is_flag=True, help="Every value, step and note. [what fits a screen]")
 @json_option
 def solve(
     model: str,
@@ -249,6 +250,7 @@ def solve(
     seed: int | None,
     precision: str | None,
     timeline: Path | None,
+    whole: bool,
     as_json: bool,
     **specs: str | None,
 ) -> int:
@@ -290,7 +292,7 @@ def solve(
     else:
         from slipstick.report.answer import answers_text
 
-        echo(answers_text(answers, built.entries, side_by_side(answers)))
+        echo(answers_text(answers, built.entries, side_by_side(answers), whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE
@@ -389,23 +391,9 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (
-    list_,
-    show,
-    new,
-    check,
-    schema,
-    glossary,
-    measured,
-    record,
-    trace,
-    fit,
-    import_,
-    calibrate,
-    counts,
-    status,
-):
+for _each in (list_, show, new, check, schema, glossary, counts, status):
     cli.add_command(_each)
+cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -480,6 +468,15 @@ class _ProgressBar:
 def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
     named = {key: text_node(value, f"--{key}") for key, value in specs.items() if value is not None}
     return {"model": text_node(model, "MODEL"), **named}
+
+
+def _live(results: Results, prepared: PreparedStudy) -> LiveModel | None:
+    """Make the model that moves in a report; none where that cannot be, for the report is whole without it."""
+    from slipstick.study.live import live_base
+
+    with suppress(SlipstickError):
+        return live_base(results, prepared.cases, prepared.context.library)
+    return None
 
 
 def _command(study: str, changes: Sequence[str]) -> str:

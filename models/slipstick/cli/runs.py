@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli.console import DONE, echo, json_option, nodes_of, print_json, with_options
-from slipstick.errors import InputError, Problem, SlipstickError, SpecError
+from slipstick.cli.console import DONE, echo, json_option, nodes_of, print_json, refuse, with_options
+from slipstick.errors import InputError, SlipstickError, SpecError
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
@@ -62,8 +62,7 @@ def engine_of(spec: StudySpec, jobs: int | None, on: str | None, limits: Sequenc
         try:
             read = {path: Entry(node.mark, node) for path, node in nodes_of(limits, "--limit").items()}
         except SpecError:
-            why = "write WHAT=VALUE, such as time=60s or memory=2GB"
-            raise SpecError([Problem("--limit", 1, 1, "", why)]) from None
+            refuse("--limit", "write WHAT=VALUE, such as time=60s or memory=2GB")
         given = validate(LimitsSpec, Table(read, mark))
         asked = spec.limits.model_copy(update={name: getattr(given, name) for name in read})
     values = {name: found.value for name in ("time", "memory") if (found := getattr(asked, name)) is not None}

@@ -57,12 +57,16 @@ class Dimension:
         return Dimension(tuple(exponent * a for a in self.powers))
 
     def __str__(self) -> str:
-        above = _side(self.powers, 1)
-        below = _side(self.powers, -1)
-        return (above or "1") + (f"/{below}" if below else "")
+        return _written(self.powers)
 
     def __repr__(self) -> str:
         return f"Dimension.of({str(self)!r})"
+
+
+@cache
+def _written(powers: tuple[int, ...]) -> str:
+    above, below = _side(powers, 1), _side(powers, -1)
+    return (above or "1") + (f"/{below}" if below else "")
 
 
 def _side(powers: tuple[int, ...], sign: int) -> str:

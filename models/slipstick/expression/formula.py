@@ -11,7 +11,7 @@ Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``
 the base e) and ``exprel`` of one; ``ceil_log(x, radix)``; ``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of
 plain numbers; and what laws are made of, with operands in this order: ``geometric_sum(ratio, terms)``,
 ``geometric_mean(ratio, most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
-``md1_number(load, count)``, ``md1_late(load, elapsed)``,
+``palm(load, services)``, ``md1_number(load, count)``, ``md1_late(load, elapsed)``,
 ``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
 They are what expressions are printed with, so what is printed can be read.
 
@@ -26,13 +26,75 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
 from slipstick.expression import nodes, special
-from slipstick.expression.condition import RELATIONS, Comparison, compare
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.expression.nodes import Expr, Number
+from slipstick.expression.nodes import Expr, Like, Number, as_expr, one_dimension
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from slipstick.expression.tape import Array
+
+RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
+"""Relations, and what NumPy calls them."""
+
+_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left` relation `right`, of one dimension.
+
+    >>> compare(3, "<=", 4).holds({}).tolist()
+    [True]
+    """
+
+    left: Expr
+    relation: str
+    right: Expr
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
+
+    def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
+        """Say at which points the condition holds; names it does not use are passed over [points]."""
+        from slipstick.expression.tape import Tape  # which needs NumPy
+
+        tape = Tape([self.left, self.right])
+        left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
+        return self.between(left, right)
+
+    def everywhere(self, left: Array, right: Array) -> bool:
+        """Say whether the condition holds at all points, given the values of the two sides [points]."""
+        if len(right) == 1 and self.relation in _WORST:
+            import numpy as np
+
+            # The worst point decides; finding it writes nothing. NaN is worse than any number.
+            left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
+        return bool(self.between(left, right).all())
+
+    def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
+        """Say at which points the condition holds, given the values of the two sides [points]."""
+        import numpy as np
+
+        held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
+        # NaN fails every condition, also the one of being different.
+        return held & ~(np.isnan(left) | np.isnan(right)) if self.relation == "!=" else held
+
+
+def compare(left: Like, relation: str, right: Like) -> Comparison:
+    """Make a comparison; raises ModelError unless both sides are of one dimension."""
+    a, b = as_expr(left), as_expr(right)
+    if relation not in RELATIONS:
+        raise ModelError(f"there is no relation {relation!r}; write one of {' '.join(RELATIONS)}")
+    one_dimension("compare", (a, b))
+    return Comparison(a, relation, b)
+
 
 # What there may not be too much of: how much, what, and the way out.
 _LENGTH = (4096, "characters", "give parts of it names")
@@ -73,6 +135,7 @@ _MISPLACED = {
 _OF_SO_MANY: tuple[Callable[..., Expr], ...] = (
     *(nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt, nodes.ceil_log, nodes.select),
     *(special.exp, special.exprel, special.log, special.raised, special.erlang_b, special.engset, special.poisson),
+    special.palm,
     *(special.geometric_mean, special.geometric_sum, special.md1_late, special.md1_number),
     *(special.drop_stages, special.retried_rate),
 )

@@ -35,7 +35,7 @@ def raised(base: Like, exponent: Like) -> Expr:
 
 
 def geometric_sum(ratio: Like, terms: Like) -> Expr:
-    """Add 1 + r + r^2 + ..., so many terms: (1 - r^n) / (1 - r), also at r = 1.
+    """Add the first terms of 1 + r + r^2 + ..., their number given: (1 - r^n) / (1 - r), also at r = 1.
 
     Parameters
     ----------
@@ -69,6 +69,19 @@ def erlang_b(load: Like, servers: Like) -> Expr:
     return of_counts("erlang_b", load, servers)
 
 
+def palm(load: Like, services: Like) -> Expr:
+    """Take 1 / A of Palm's function A = 1 + y/(x+1) + y^2/((x+1)(x+2)) + ... of a queue that customers abandon.
+
+    Parameters
+    ----------
+    load : y, arrivals in a mean patience, at least 0 [1]
+    services : x, services of all servers in a mean patience, above 0 [1]
+
+    Source: Palm, Methods of judging the annoyance caused by congestion, Tele 4, 1953; every term is positive.
+    """
+    return of_counts("palm", load, services)
+
+
 def engset(load: Like, servers: Like, sources: Like) -> Expr:
     """Engset's time congestion: C(N,c) a^c / sum_{k=0..c} C(N,k) a^k, the share of time with all servers busy.
 
@@ -97,7 +110,7 @@ def poisson(mean: Like, count: Like) -> Expr:
 
 
 def md1_number(load: Like, count: Like) -> Expr:
-    """Probability of so many customers at a single server with Poisson arrivals and constant service.
+    """Probability of a number of customers at a single server with Poisson arrivals and constant service.
 
     Parameters
     ----------

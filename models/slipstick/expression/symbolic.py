@@ -131,6 +131,7 @@ _RULES: dict[str, Callable[..., Any]] = {
 
 _ON_PAPER = {
     "erlang_b": r"B\left({1}, {0}\right)",
+    "palm": r"A^{{-1}}\left({1}, {0}\right)",
     "engset": r"E_{{{1}}}\left({2}, {0}\right)",
     "md1_number": r"P^{{M/D/1}}_{{{1}}}\left({0}\right)",
     "md1_late": r"W^{{M/D/1}}\left({0}, {1}\right)",

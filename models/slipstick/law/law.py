@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
-from slipstick.expression.formula import read_condition
+from slipstick.expression.formula import Comparison, read_condition
 from slipstick.expression.nodes import Expr, Parameter, substitute
 
 if TYPE_CHECKING:
-    from slipstick.expression.kernels import Array
-    from slipstick.expression.tape import Tape
+    from slipstick.expression.tape import Array, Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +151,12 @@ class Law:
 
     def __repr__(self) -> str:
         return f"<Law {self.name}: {self.text}>"
+
+    def _repr_html_(self) -> str:
+        """Show the equation, what its symbols mean and when it holds in a notebook."""
+        symbols = [[each.name, each.dimension, each.meaning] for each in (self.gives, *self.symbols)]
+        holds = [["holds for", "", condition] for condition in self.conditions]
+        return html_table(f"{self.title}: {self.text}", ["symbol", "unit", "meaning"], [*symbols, *holds])
 
     def _repr_latex_(self) -> str:
         """Show the equation in a notebook."""

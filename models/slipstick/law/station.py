@@ -6,7 +6,7 @@ from typing import Any
 
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, minimum, select
-from slipstick.expression.special import erlang_b, exp, exprel, log, poisson, raised
+from slipstick.expression.special import erlang_b, exp, exprel, log, palm, poisson, raised
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (
     ARRIVALS,
@@ -231,6 +231,77 @@ MMC_RESPONSE_TAIL = Law(
         Check((1.0, 2, 1.0, 1.0), 0.49051, 5e-6, f"{HAND}: 4/3 exp(-1)"),
     ),
 )
+
+_IMPATIENT = "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals > 0 and service > 0 and patience > 0"
+_PALM = "Palm, Tele 4, 1953; Mandelbaum and Zeltyn, The Palm/Erlang-A Queue, with Applications to Call Centers, 2005"
+_CALLS = "Mandelbaum and Zeltyn 2005: 50 agents, 48 calls a minute of one minute, patience of two minutes"
+
+_PATIENCE = Symbol(
+    "patience", TIME, "mean time, exponential, until a customer that waits abandons the queue", r"1/\theta"
+)
+_KINDEST = "exponential service and patience; all customers are counted, those that abandon the queue, too"
+
+
+def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
+    """Erlang B of the states with a free server, and Palm's function of those without."""
+    lost = erlang_b(arrivals * service, servers)
+    return 1 / (1 + palm(arrivals * patience, servers * patience / service) * (1 / lost - 1))
+
+
+def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
+    """Of the customers that wait, the share 1 / (rho A) + 1 - 1 / rho abandons."""
+    spare = servers / (arrivals * service)
+    late = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
+    return _delayed(servers, service, arrivals, patience) * late
+
+
+IMPATIENCE = tuple(
+    Law(
+        name=f"mmc-patience-{name}",
+        title=f"{title} at several servers whose customers have patience (Erlang A)",
+        gives=gives,
+        equation=equation,
+        holds=_IMPATIENT,
+        source=_PALM,
+        note=_KINDEST,
+        checks=checks,
+    )
+    for name, title, gives, equation, checks in (
+        (
+            "delayed",
+            "Share of customers that wait",
+            Symbol("delayed", COUNT, "share of customers that find all servers busy", r"P_{W>0}"),
+            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: _delayed(
+                servers, service, arrivals, patience
+            ),
+            (Check((1, 1.0, 1.0, 1.0), 0.63212, 5e-6, f"{HAND}: 1 - 1/e"),),
+        ),
+        (
+            "abandonment",
+            "Share of customers that abandon the queue",
+            Symbol("abandonment", COUNT, "share of customers that abandon the queue", r"P_{Ab}"),
+            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: _abandons(
+                servers, service, arrivals, patience
+            ),
+            (
+                Check((50, 60.0, 0.8, 120.0), 0.031, 5e-4, _CALLS),
+                Check((1, 1.0, 1.0, 1.0), 0.36788, 5e-6, f"{HAND}: 1/e"),
+            ),
+        ),
+        (
+            "waiting-time",
+            "Waiting time",
+            Symbol(
+                "wait", TIME, "mean time from arrival to the start of service, or until the queue is abandoned", "W"
+            ),
+            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
+                patience * _abandons(servers, service, arrivals, patience)
+            ),
+            (Check((50, 60.0, 0.8, 120.0), 3.7, 5e-2, _CALLS),),
+        ),
+    )
+)
+"""Customers that abandon the queue of several servers."""
 
 MMINF_NUMBER = Law(
     name="mminf-number",

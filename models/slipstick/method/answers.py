@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer, Limit, Value
+from slipstick.answer import HELD, Answer, Limit, Value
 from slipstick.errors import NoAnswerError
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import (
     CYCLE_RATE,
     EFFICIENCY,
@@ -34,6 +33,7 @@ from slipstick.law.account import (
 from slipstick.method.names import Labels, unit_of
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.results.study import Provenance
+from slipstick.vocabulary import MOST_HOLDERS
 
 Values = Mapping[str, "Array | float"]
 """Parameters that differ from the model's own, by name in base units [points]."""
@@ -443,7 +443,7 @@ def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp
             words[index] = f"{name} is {side} bound {_in_words(float(limit[place]), found.unit(name))}"
             low, high = (at(each[name], index) if name in each else math.nan for each in (found.low, found.high))
             if low <= limit[place] <= high:
-                words[index] += ", which its interval holds"
+                words[index] += HELD
     return words
 
 
@@ -546,7 +546,9 @@ def activity_solution(
         values |= beside(account)
     values |= {**single, **{name: np.array([each]) for name, each in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
-        values |= {f"utilization[{name}]": busy, f"queue_length[{name}]": present, f"wait[{name}]": wait}
+        if name not in model.resources or model.resources[name].capacity < MOST_HOLDERS:
+            values[f"utilization[{name}]"] = busy
+        values |= {f"queue_length[{name}]": present, f"wait[{name}]": wait}
     return Solution(
         model=model.name,
         method=method,

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slipstick.expression.dimension import TIME
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Array, Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.uncontended import demand, held_time, pool_work, time
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps

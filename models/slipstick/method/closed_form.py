@@ -15,11 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.answer import Limit, Takeover
-from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import TIME
-from slipstick.expression.kernels import Array
+from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, substitute, total
-from slipstick.expression.tape import Derivatives, Tape
+from slipstick.expression.tape import Array, Derivatives, Tape
 from slipstick.law import Law
 from slipstick.method.answers import (
     CompiledModel,

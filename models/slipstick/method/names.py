@@ -186,7 +186,7 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
 
 _OF_PLACES = (
     *("queue_length", "residence_time", "time_per_visit", "waiting_time"),
-    *("utilization", "loss_probability"),
+    *("utilization", "loss_probability", "abandonment"),
 )
 
 

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
 from slipstick.expression.symbolic import to_sympy
+from slipstick.expression.tape import Array
 from slipstick.late import sympy
 from slipstick.law import Law
 from slipstick.law.account import AVERAGE_LATENCY
@@ -408,7 +408,7 @@ def _bracket(
 
 
 MOST_PROCESSORS = 2.0**40
-"""Up to so many processors it is looked which term asks for the most work."""
+"""The largest number of processors for which the term that needs the most work is sought."""
 
 RATIO = "efficiency_ratio"
 """Name of the symbol K = E / (1 - E)."""

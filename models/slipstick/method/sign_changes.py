@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slipstick.expression.condition import Comparison
+from slipstick.expression.formula import Comparison
 from slipstick.late import Array, np
 
 if TYPE_CHECKING:

@@ -50,9 +50,8 @@ import numpy as np
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, Number, maximum, minimum, total, zero
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.answers import Columns, Flags, Values, at, only

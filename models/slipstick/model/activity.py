@@ -204,6 +204,10 @@ class Choice(Activity):
 
     made_of, word = ("options",), "choose"
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return tuple(body for _, body in self.options)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Activity):
@@ -213,6 +217,10 @@ class Repeat(Activity):
     body: Activity
 
     made_of, word = ("count", "body"), "repeat"
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return (self.body,)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -385,7 +393,7 @@ def repeat(count: Like, body: Activity) -> Repeat:
     return Repeat(times, body)
 
 
-MODES = ("read", "write")
+MODES = READ, WRITE = "read", "write"
 """How a reader-writer lock is held: together with other readers, or alone."""
 
 

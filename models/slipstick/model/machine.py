@@ -11,8 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import Expr
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,29 @@ class Multistage:
     transfer: Expr
     circuit: bool
     retry: Expr
+
+
+def omega_outputs(
+    radix: int, stages: int, source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
+) -> dict[str, NDArray[np.integer[Any]]]:
+    """Give the output that each request through stages of k x k switches needs at each stage, and the module.
+
+    The network is an omega network: before each stage, lines are shuffled, so that the number of a line moves up by one
+    digit to the base k; the switch puts the next digit of the destination in the last place. So the output of stage i is
+    made of the last n - i digits of the source and the first i digits of the destination. The last one is the module.
+
+    Parameters
+    ----------
+    radix, stages : k, and how many stages there are [1]
+    source, target : numbers of processors and modules, from 0
+
+    Source: Lawrie, IEEE Transactions on Computers C-24(12), 1975.
+    """
+    found = {}
+    for stage in range(1, stages):
+        kept, rest = radix**stage, radix ** (stages - stage)
+        found[f"stage {stage}"] = source % rest * kept + target // rest
+    return {**found, "module": target}
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class ClosedClass:
 class OpenClass:
     """An open class: customers arrive, go through once and leave.
 
-    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated Poisson process.
+    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated Poisson process. With a trace they
+    come at its times, again from the start at its end.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ class OpenClass:
     burst_time : mean duration of a burst, exponential [s]
     quiet_time : mean time from the end of a burst to the next, exponential [s]
     batch : customers of one arrival [1]
+    trace : times between arrivals, in proportion: they are scaled to the rate of arrivals [1]
     """
 
     arrivals: Expr
@@ -57,8 +59,13 @@ class OpenClass:
     burst_time: Expr = field(default_factory=lambda: zero(TIME))
     quiet_time: Expr = field(default_factory=lambda: zero(TIME))
     batch: int = 1
+    trace: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.trace and (self.bursty or self.batch > 1):
+            raise ModelError("a trace says when customers arrive, so that there are no bursts and batches beside it")
+        if self.trace and not (min(self.trace) >= 0 and 0 < sum(self.trace) < math.inf):
+            raise ModelError("the times between the arrivals of a trace must be finite, not negative, and not all 0")
         times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
         if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
@@ -91,6 +98,8 @@ class NetworkStation:
     blocking : one of `BLOCKING`: what happens to an arrival when that many are present; an arrival from outside is
         lost in any case
     priority : rank; the class of the smaller rank goes first [1]
+    patience : mean time, exponential, after which a customer whose service has not begun abandons the queue [s]
+    timeout : constant time after which a customer whose service has not begun abandons the queue [s]
     """
 
     discipline: str = "fcfs"
@@ -103,6 +112,8 @@ class NetworkStation:
     capacity: int | None = None
     priority: Mapping[str, int] = field(default_factory=dict)
     blocking: str = "loss"
+    patience: Mapping[str, Expr] = field(default_factory=dict)
+    timeout: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.discipline not in DISCIPLINES:
@@ -193,7 +204,7 @@ class QueueingNetwork:
         yield from found
 
 
-_BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT}
+_BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT, "patience": TIME, "timeout": TIME}
 """What a station says of each class in numbers that may vary."""
 
 
@@ -245,13 +256,19 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
 
 
 def open_class(
-    rate: Like, *, burst_arrivals: Like = 0.0, burst_time: Like = 0.0, quiet_time: Like = 0.0, batch: int = 1
+    rate: Like,
+    *,
+    burst_arrivals: Like = 0.0,
+    burst_time: Like = 0.0,
+    quiet_time: Like = 0.0,
+    batch: int = 1,
+    trace: Sequence[float] = (),
 ) -> OpenClass:
-    """Let customers arrive at a rate [1/s], a Poisson stream or one with bursts, go through once and leave.
+    """Let customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go through once and leave.
 
     Parameters
     ----------
-    rate, burst_arrivals, burst_time, quiet_time, batch : see `OpenClass`
+    rate, burst_arrivals, burst_time, quiet_time, batch, trace : see `OpenClass`
 
     >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
     True
@@ -262,6 +279,7 @@ def open_class(
         _amount(burst_time, TIME, "the time of a burst"),
         _amount(quiet_time, TIME, "the time between bursts"),
         batch,
+        tuple(map(float, trace)),
     )
 
 
@@ -277,13 +295,22 @@ def station(
     capacity: int | None = None,
     priority: Mapping[str, int] | None = None,
     blocking: str = "loss",
+    patience: Mapping[str, Like] | None = None,
+    timeout: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
     """Describe a station by class: its demand, or a service time and visits; see `NetworkStation`.
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
     """
-    given = {"demand": demand, "service": service, "visits": visits, "scv": scv}
+    given = {
+        "demand": demand,
+        "service": service,
+        "visits": visits,
+        "scv": scv,
+        "patience": patience,
+        "timeout": timeout,
+    }
     amounts = {
         key: {name: _amount(each, dimension, f"the {key} of {name}") for name, each in (given[key] or {}).items()}
         for key, dimension in _BY_CLASS.items()
@@ -345,7 +372,7 @@ def _named(path: str, value: Expr) -> Expr:
     return Parameter(path, value.dimension, value.value) if isinstance(value, Number) and not absent else value
 
 
-BY_CLASS = ("demand", "service", "visits", "scv", "priority")
+BY_CLASS = ("demand", "service", "visits", "scv", "priority", "patience", "timeout")
 """What a station says by class."""
 
 Path = tuple[str | int, ...]
@@ -444,6 +471,7 @@ class _Inspection:
                     yield Fault((*here, key), f"an is station serves everyone at once; leave {key} out", key=True)
         elif station.rates and station.servers != 1:
             yield Fault((*here, "servers"), "rates say how fast the station is; leave servers out", key=True)
+        yield from self._abandonment(name, station)
         if station.blocking != "loss" and station.capacity is None:
             why = f"{name} is never full; give it a capacity, or leave blocking out"
             yield Fault((*here, "blocking"), why, key=True)
@@ -454,6 +482,32 @@ class _Inspection:
         elif station.priority:
             why = f"ranks hold where the discipline is priority; {name} is {kind}"
             yield Fault((*here, "priority"), why, key=True)
+
+    def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that customers may abandon the queue: those that wait for a service that is not interrupted."""
+        kind = DISCIPLINES[station.discipline]
+        for key in ("patience", "timeout"):
+            for label, time in getattr(station, key).items():
+                here = ("stations", name, key, label)
+                if label in self._names and label not in station.visitors():
+                    yield Fault(here, f"{label} has no service at {name}; leave its {key} out", key=True)
+                elif key == "timeout" and label in station.patience:
+                    yield Fault(here, f"{label} has a patience at {name}, too; give one of them", key=True)
+                elif not kind.queued or station.rates:
+                    what = "a station with rates" if station.rates else f"a station that is {station.discipline}"
+                    why = f"{what} has no queue that customers abandon before their service; leave {key} out"
+                    yield Fault(here, why, key=True)
+                elif _value(time) == 0:
+                    yield Fault(here, f"the {key} of {label} at {name} must be above 0 s; with capacity none waits")
+                elif station.blocking != "loss":
+                    why = f"customers that abandon {name} are not covered where it blocks; leave {key} or blocking out"
+                    yield Fault(here, why, key=True)
+        waits = {label for label in station.visitors() if label not in {*station.patience, *station.timeout}}
+        for label in (*station.patience, *station.timeout):
+            chain = self._network.chains.get(self._chain_of.get(label, ""))
+            if left := [each for each in chain.classes if each in waits] if chain else ():
+                why = f"{label} abandons the queue and {left[0]} of its chain does not; give all of them a patience"
+                yield Fault(("stations", name), why, key=True)
 
     def _chains(self) -> Iterator[Fault]:
         taken: dict[str, str] = {}

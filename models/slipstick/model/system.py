@@ -159,6 +159,8 @@ class Lock(HeldResource):
     access : time that one access occupies that station [s]
     back_off : one of `BACK_OFFS`; exponential pauses double
     base, most : the first pause after a failure, and the longest [s]
+    together : locks of this kind that are held directly inside each other are taken at one moment: all, or none until after a
+        pause; test-and-set with a pause, and without a word
     home : number of the processor at whose node the word lies; a flag lies at the node of the processor that waits on it.
         With a home, a simulation counts accesses, those of that node apart; they take the same time
     """
@@ -170,6 +172,7 @@ class Lock(HeldResource):
     base: Expr = field(default_factory=lambda: zero(TIME))
     most: Expr = field(default_factory=lambda: zero(TIME))
     home: int | None = None
+    together: bool = False
 
     noun = "a lock"
 
@@ -180,6 +183,8 @@ class Lock(HeldResource):
     def __post_init__(self) -> None:
         _one_of("lock", self.kind, LOCKS)
         _one_of("back-off", self.back_off, BACK_OFFS)
+        if self.together and (self.kind != "tas" or self.back_off == "none" or self.word is not None):
+            raise ModelError("locks that are taken together have the kind tas, a back-off, and no word")
 
     @property
     def accesses(self) -> tuple[int, int]:
@@ -717,6 +722,16 @@ class Model:
         assert isinstance(found, HeldResource)
         return found
 
+    def taken_together(self, outer: Hold) -> tuple[Hold, ...]:
+        """Give the holds directly inside each other, from an outer one on, whose locks are taken at one moment."""
+        found = [outer]
+        while isinstance(inner := found[-1].body, Hold) and all(
+            isinstance(lock, Lock) and lock.together
+            for lock in (self.resources[found[-1].resource], self.resources[inner.resource])
+        ):
+            found.append(inner)
+        return tuple(found)
+
     def _repr_html_(self) -> str:
         """Show the steps and the resources in a notebook."""
         heads = ["step", "at", "mean time", "component"]
@@ -725,6 +740,15 @@ class Model:
         return html_table(self.name, heads, steps) + (
             html_table("resources", ["name", "kind", "as written"], resources) if resources else ""
         )
+
+    def _repr_latex_(self) -> str:
+        """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook and what is printed of it."""
+        # Against the order of the packages: equations are computed and written above, and a notebook asks for them here.
+        from slipstick.method.closed_form import whole_time
+        from slipstick.report.equations import Equations
+
+        lines = " \\\\\n".join(Equations(whole_time(self)).latex)
+        return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -3,52 +3,22 @@
 A program declares its inputs and builds a model from a machine and their values. Programs describe mechanisms; every
 number comes from a spec.
 
-Packages add programs through the entry points of the group ``slipstick.programs``, those of the papers in
-`slipstick_workloads` as well. Each entry point gives a mapping from the names of programs to where they are defined,
-``module:NAME``. So the names of all programs are known without importing any: a program's module is imported when the
-program is asked for.
+Packages add programs through the entry points of the group `slipstick.programs`, those of the papers in
+`slipstick_workloads` as well; see `slipstick.extensions`. A program's module is imported when the program is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from importlib import import_module
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from slipstick.errors import UnknownNameError
+from slipstick.extensions import Registry
 
 if TYPE_CHECKING:
     from slipstick.program.program import CountedProgram, Program
 
-
-class _Catalogue(Mapping[str, "Program"]):
-    """Programs by name, imported one by one."""
-
-    @cached_property
-    def _defined_in(self) -> dict[str, str]:
-        from importlib.metadata import entry_points
-
-        return {
-            name: place for point in entry_points(group="slipstick.programs") for name, place in point.load().items()
-        }
-
-    def __getitem__(self, name: str) -> Program:
-        module, _, attribute = self._defined_in[name].partition(":")
-        program: Program = getattr(import_module(module), attribute)
-        return program
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._defined_in
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._defined_in)
-
-    def __len__(self) -> int:
-        return len(self._defined_in)
-
-
-PROGRAMS: Mapping[str, Program] = _Catalogue()
+PROGRAMS: Mapping[str, Program] = Registry("slipstick.programs")
 """Every program by its name in the catalogue."""
 
 

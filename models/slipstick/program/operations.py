@@ -22,16 +22,7 @@ from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
 from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then
 from slipstick.model.machine import LinearCost, Machine, Network
-
-PLACEMENTS = {
-    "node": "both ranks in one node of the machine",
-    "switch": "one switch between the ranks",
-    "network": "as many switches between the ranks as the network tells",
-}
-"""Where the ranks of a message are, in words."""
-
-BEST = "best"
-"""The algorithm of the least time at each point."""
+from slipstick.vocabulary import BEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +46,7 @@ class MachineOperations:
         Parameters
         ----------
         size : of the message [B]
-        placement : one of `PLACEMENTS`
+        placement : one of `slipstick.vocabulary.PLACEMENTS`
 
         Raises
         ------
@@ -94,7 +85,7 @@ class MachineOperations:
         operation, algorithm : of one of `ALGORITHMS`, or the best of them
         size : as the algorithm's law tells [B]
         ranks : that take part [1]
-        placement : one of `PLACEMENTS`
+        placement : one of `slipstick.vocabulary.PLACEMENTS`
         combine : time of combining a byte with another by arithmetic; None leaves it out [s/B]
 
         Raises

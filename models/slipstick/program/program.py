@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
@@ -67,6 +68,8 @@ class Program:
     inputs : beside the machine
     build : the model, from a machine and inputs
     machine : the kind of machine on which it runs
+    sample : of a large model, one operation of each kind: it can be built wherever the whole can, and needs the same of
+        the machine, so that inputs are checked by it; by default the model itself
     """
 
     name: str
@@ -75,6 +78,7 @@ class Program:
     inputs: tuple[Input, ...]
     build: Callable[[Any, InputValues], Model]
     machine: type[Machine | SharedMemory] = Machine
+    sample: Callable[[Any, InputValues], Model] | None = None
 
     def on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> Model:
         """Build the model on a machine; inputs not given take their defaults.
@@ -89,6 +93,13 @@ class Program:
         ModelError : an input is unknown, or its value is not allowed
         """
         return self.build(machine, self.inputs_on(machine, **given))
+
+    def builders(
+        self, machine: Machine | SharedMemory, **given: InputValue | float
+    ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
+        """Give what builds the model on a machine, and what builds a sample of it, if it is large; see `on`."""
+        inputs = self.inputs_on(machine, **given)
+        return partial(self.build, machine, inputs), self.sample and partial(self.sample, machine, inputs)
 
     def inputs_on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> InputValues:
         """Check the inputs given, and add the defaults of the others; see `on`."""

@@ -17,6 +17,10 @@ Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
 
 
+ABANDONMENT = "throughput counts customers that are served; times count those that abandon a queue, too"
+"""What the values of a network whose customers have patience stand for."""
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkArrays:
     """A queueing network at P points, with R classes and K stations. Build one with `network_arrays`.
@@ -41,6 +45,10 @@ class NetworkArrays:
     bursts : of each class the rates of arrivals between bursts and in bursts, and the rates at which bursts begin and
         end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all are
     batch : customers of each class that arrive together; empty where all come one by one
+    traced : which classes arrive at the times of a trace; empty where none does
+    patience : mean time after which a customer whose service has not begun abandons a queue [s], (P, R, K), 0 where it
+        waits without a limit; None where all do
+    timeouts : whether the patience of each class at each station is constant; else it is exponential, (R, K)
     """
 
     service: Array
@@ -60,11 +68,36 @@ class NetworkArrays:
     blocking: tuple[str, ...]
     bursts: Array | None = None
     batch: tuple[int, ...] = ()
+    traced: tuple[bool, ...] = ()
+    patience: Array | None = None
+    timeouts: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def losses(self) -> str:
+        """What lets the first station lose customers, a capacity or their patience; empty where there is none."""
+        for k, name in enumerate(self.stations):
+            if self.capacity[k] is not None:
+                return f"{name} has a capacity"
+            if self.patience is not None and self.patience[:, :, k].any():
+                return f"customers abandon the queue of {name}"
+        return ""
+
+    @cached_property
+    def never_saturated(self) -> NDArray[np.bool_]:
+        """Which stations lose what they cannot serve: by a capacity, or because all that arrive have patience (K,)."""
+        if self.patience is None:
+            return self.limited
+        comes = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
+        impatient = comes.any(axis=(0, 1)) & ((self.patience.real > 0) | ~comes).all(axis=(0, 1))
+        never: NDArray[np.bool_] = self.limited | impatient
+        return never
 
     @cached_property
     def not_poisson(self) -> str:
-        """How the first class arrives that comes in bursts or batches; empty where there is none."""
+        """How the first class arrives that comes in bursts, in batches or by a trace; empty where there is none."""
         for r, name in enumerate(self.classes):
+            if self.traced and self.traced[r]:
+                return f"{name} arrive at the times of a trace"
             if self.batch and self.batch[r] > 1:
                 return f"{name} arrive in batches"
             if self.bursts is not None and self.bursts[:, r].any():
@@ -145,7 +178,10 @@ class NetworkArrays:
         rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
         names = ("service", "visits", "think", "population", "arrivals", "scv")
         bursts = None if self.bursts is None else self.bursts[points]
-        return replace(self, rates=rates, bursts=bursts, **{name: getattr(self, name)[points] for name in names})
+        patience = None if self.patience is None else self.patience[points]
+        return replace(
+            self, rates=rates, bursts=bursts, patience=patience, **{name: getattr(self, name)[points] for name in names}
+        )
 
 
 Speeds = dict[int, Array]
@@ -243,7 +279,7 @@ def solved_in_parts(
 
 
 def blocks(points: int, most: int) -> list[Array]:
-    """Number the points in blocks of at most so many, at least one."""
+    """Number the points in blocks of at most a given size, at least one."""
     return np.split(np.arange(points), range(max(1, most), points, max(1, most)))
 
 
@@ -285,10 +321,14 @@ class NetworkSolution:
 class MarkovSolution(NetworkSolution):
     """A solution by a Markov chain, which also counts losses and services, with the size of its chain.
 
+    Where customers abandon queues, residence times are those of a cycle that begins, whether it is completed or not.
+
     Parameters
     ----------
     loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
     ended : services that end [1/s], (P, R, K)
+    begun : cycles of each class that begin, at its first station [1/s], (P, R)
+    abandoned : probability that a customer abandons the queue of a station that it is at [1], (P, R, K)
     states : how many states the chain has (P,)
     truncation : customers of open classes in all at which the chain was truncated, 0 if it was not (P,)
     beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
@@ -296,6 +336,8 @@ class MarkovSolution(NetworkSolution):
 
     loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    begun: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    abandoned: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     states: tuple[int, ...] = ()
     truncation: tuple[int, ...] = ()
     beyond: tuple[float, ...] = ()

@@ -27,7 +27,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
 
 SHORT_ROWS = 64
-"""Rows of so many numbers are run side by side: as fast as in C, or faster, for one point and for thousands."""
+"""The length of rows that are computed side by side: as fast as in C, or faster, for one point and for thousands."""
 
 MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger unless one point needs it."""
@@ -362,7 +362,7 @@ class _Grid:
         return np.stack([plane[self.place(each)] for each in self.before], axis=1)
 
     def thinking(self, away: Array) -> Array:
-        """Give the planes of those who think or are at a delay, (P, S, n_2.., n_R)."""
+        """Give the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
         points = len(away)
         if not away.any():
             alone = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)

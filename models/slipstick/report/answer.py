@@ -38,7 +38,13 @@ _FIRST = (
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
 
-_MOST_SHARES = 10
+_SCREEN = 40  # lines
+_ROOMY, _TIGHT = (
+    (14, 8, 5, None),
+    (8, 5, 3, 4),
+)  # most values, components, shares and notes; tight where more than a screen
+"""Rows of an answer that fits a screen."""
+
 _FEWEST_FOLDED = 4
 _LISTED = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
@@ -53,32 +59,39 @@ _HEADS = {
     "time_per_visit": "per visit",
     "waiting_time": "waiting",
     "loss_probability": "lost",
+    "abandonment": "abandons",
 }
 
-_COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
+_COUNTED = re.compile(r"probability\[.*\]")  # of each number present: for programs, not for the terminal
 Entries = Mapping[str, "DescribedValue"]
 
 
-def answers_text(answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None) -> str:
+def answers_text(
+    answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None, whole: bool = False
+) -> str:
     """Write several answers, one below the other, what they say together first.
 
     Parameters
     ----------
     answers : in order
     entries : what the specs say of each path, if known
-    together : the answers side by side
+    together : the answers side by side; they stand alone unless `whole`
+    whole : every part of every answer
     """
+    if together and not whole:
+        return f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account, shares and notes\n"
     first = [agreement_text(together)] if together else []
-    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(answer, entries) for answer in answers)])
+    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(each, entries, whole) for each in answers)])
 
 
-def answer_text(answer: Answer, entries: Entries | None = None) -> str:
+def answer_text(answer: Answer, entries: Entries | None = None, whole: bool = False) -> str:
     """Write one answer in ASCII, at most 100 columns wide.
 
     Parameters
     ----------
     answer : of one method, at one point
     entries : what the specs say of each path, if known
+    whole : every value and step; else what fits a screen
 
     >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
     demo by closed-form: exact
@@ -87,18 +100,35 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
     -------  --------
     time       1.7 ms
     """
-    parts = [_heading(answer, entries or {})]
+    if whole:
+        return _answer_text(answer, entries or {}, None)
+    text = _answer_text(answer, entries or {}, _ROOMY)
+    return text if text.count("\n") <= _SCREEN else _answer_text(answer, entries or {}, _TIGHT)
+
+
+def _answer_text(answer: Answer, entries: Entries, most: tuple[int, int, int, int | None] | None) -> str:
+    whole = most is None
+    values, components, shares, notes = most or (None, None, None, None)
+    parts = [_heading(answer, entries)]
     if answer.failed is None:
+        further = {
+            "technology classes": _booked("technology class", answer.technology, answer, "technology", None),
+            "steps": _steps(answer),
+        }
         parts += [
-            _values(answer),
-            _by_station(answer),
-            _booked("component", answer.account, answer, "account"),
-            _booked("technology class", answer.technology, answer, "technology"),
-            _steps(answer),
-            _shares(answer, entries or {}),
-            _limits(answer),
+            _values(answer, values),
+            _by_station(answer, values),
+            _booked("component", answer.account, answer, "account", components),
+            *(further.values() if whole else ()),
+            _shares(answer, entries, shares),
+            _limits(answer, whole),
         ]
-    parts.append(_notes(answer))
+    parts.append(_notes(answer, notes))
+    if answer.failed is None and not whole:
+        left_out = [name for name, text in further.items() if text]
+        left_out += ["what is counted above"] if any(map(_MORE.search, parts)) else []
+        left_out += ["takeovers"] if any(each.takeovers for each in answer.limits) else []
+        parts.append(f"slipstick solve --all adds: {', '.join(left_out)}" if left_out else "")
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
@@ -210,10 +240,20 @@ def _setting(value: float | str, entry: DescribedValue | None) -> str:
     return f"{value:g}" if entry is None else quantity(value, str(entry.given.dimension))
 
 
-def _values(answer: Answer) -> str:
+_MORE = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
+
+
+def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most: int | None) -> str:
+    """Write the first rows of a table, and how many more there are."""
+    hidden = 0 if most is None else max(0, len(rows) - most)
+    table = plain_table(head, rows[: len(rows) - hidden], right) if rows else ""
+    return f"{table}\nand {hidden} more" if hidden else table
+
+
+def _values(answer: Answer, most: int | None) -> str:
     names = sorted((name for name in answer.values if not _placed(name, answer.values[name])), key=_importance)
     rows = _folded([name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name))
-    return plain_table(["value", "amount"], rows, [1]) if rows else ""
+    return _cut(["value", "amount"], rows, [1], most)
 
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
@@ -245,7 +285,7 @@ def _placed(name: str, value: Value) -> re.Match[str] | None:
     return None if value.low != value.high else _PLACED.fullmatch(name)
 
 
-def _by_station(answer: Answer) -> str:
+def _by_station(answer: Answer, most: int | None) -> str:
     """Lay out what a network has of each class at each station: a line a pair, a column a measure."""
     found: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
@@ -256,7 +296,7 @@ def _by_station(answer: Answer) -> str:
         [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)] for where, each in found.items()
     ]
     head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
-    return plain_table(head, rows, range(2, len(head))) if rows else ""
+    return _cut(head, rows, range(2, len(head)), most)
 
 
 def _importance(name: str) -> int:
@@ -268,7 +308,7 @@ def _amount(value: Value) -> str:
     return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
-def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str) -> str:
+def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None) -> str:
     """Write seconds and percent by label; one label alone says nothing that the time does not."""
     whole = sum(account.values())
     rows = [
@@ -276,7 +316,7 @@ def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str)
         for label, part in account.items()
         if part
     ]
-    return plain_table([title, "time", "part"], _folded(rows), [1, 2]) if len(rows) > 1 else ""
+    return _cut([title, "time", "part"], _folded(rows), [1, 2], most) if len(rows) > 1 else ""
 
 
 def _part(part: float, whole: float) -> str:
@@ -302,8 +342,8 @@ def _steps(answer: Answer) -> str:
     return plain_table(head, _folded(rows), [1, 2, 3]) + words if len(rows) > 1 else ""
 
 
-def _shares(answer: Answer, entries: Entries) -> str:
-    tables = [_share(name, shares, entries) for name, shares in answer.share.items() if _is_time(name)]
+def _shares(answer: Answer, entries: Entries, most: int | None) -> str:
+    tables = [_share(name, shares, entries, most) for name, shares in answer.share.items() if _is_time(name)]
     return "\n\n".join(table for table in tables if table)
 
 
@@ -311,26 +351,21 @@ def _is_time(name: str) -> bool:
     return name == "time" or name.startswith("response_time")
 
 
-def _share(name: str, shares: Mapping[str, float], entries: Entries) -> str:
+def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int | None) -> str:
     ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
-    rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked[:_MOST_SHARES]]
-    if not rows:
-        return ""
+    rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked]
     title = "what one percent less buys" + ("" if name == "time" else f" of {name}")
     if any(path in entries for path, _ in ranked):
-        text = plain_table([title, "share", "now", "meaning"], rows, [1, 2])
-    else:
-        text = plain_table([title, "share"], [row[:2] for row in rows], [1])
-    hidden = len(ranked) - len(rows)
-    return f"{text}\nand {hidden} more" if hidden > 0 else text
+        return _cut([title, "share", "now", "meaning"], rows, [1, 2], most)
+    return _cut([title, "share"], [row[:2] for row in rows], [1], most)
 
 
 def _known(entry: DescribedValue | None) -> list[str]:
     return ["", ""] if entry is None else [str(entry.given), entry.meaning]
 
 
-def _limits(answer: Answer) -> str:
-    return "\n".join(line for limit in answer.limits for line in _limit(limit))
+def _limits(answer: Answer, whole: bool) -> str:
+    return "\n".join(line for limit in answer.limits for line in _limit(limit)[: None if whole else 1])
 
 
 def _limit(limit: Limit) -> list[str]:
@@ -343,9 +378,11 @@ def _limit(limit: Limit) -> list[str]:
     return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
 
 
-def _notes(answer: Answer) -> str:
-    notes = (_LISTED.sub(r"\1 to \3", note) for note in answer.notes)
-    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in notes)
+def _notes(answer: Answer, most: int | None = None) -> str:
+    notes = [_LISTED.sub(r"\1 to \3", note) for note in answer.notes]
+    lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most]]
+    hidden = len(notes) - len(lines)
+    return "\n".join(lines + ([f"and {counted(hidden, 'more note')}"] if hidden else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,12 +413,15 @@ class CatalogueEntry:
     text: str = ""
 
 
-def catalogue_text(lines: Sequence[CatalogueLine]) -> str:
-    """List names and titles, a block for each kind."""
+def catalogue_text(lines: Sequence[CatalogueLine], whole: bool = True) -> str:
+    """List names and titles, a block for each kind; unless the whole is asked for, what fits a screen."""
     blocks = []
-    for kind, group in groupby(lines, key=lambda line: line.kind):
+    shown = len(lines) if whole or len(lines) <= _SCREEN else _SCREEN - 4
+    for kind, group in groupby(lines[:shown], key=lambda line: line.kind):
         rows = [[line.name, line.title] for line in group]
         blocks.append(plain_table([kind, "title"], rows))
+    if more := len(lines) - shown:
+        blocks.append(wrapped(f"and {more} more: --all lists them, --search TEXT what has TEXT in its name or title"))
     return ascii_only("\n\n".join(blocks))
 
 

@@ -42,10 +42,11 @@ def replaced(folder: Path, own: Callable[[], Collection[str]]) -> Iterator[Path]
         try:
             yield work
             made = [path.name for path in work.iterdir()]
-            for path in work.iterdir():
+            for path in (*work.iterdir(), work):
                 _store(path)
             if not (beside and _moved(work, target, {*made, *own()})):
                 _one_by_one(work, target, made, own())
+            _store(target.parent if beside else target)
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
@@ -94,9 +95,14 @@ def _one_by_one(work: Path, target: Path, made: Collection[str], own: Collection
 
 
 def _store(path: Path) -> None:
-    """Have the disk hold a file before its folder is moved."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    """Have the disk hold a file, or the names in a folder, before what comes next."""
+    if path.is_dir() and os.name != "posix":
+        return  # where a folder cannot be opened
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -6,13 +6,11 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import NamedTuple
 
-from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.units import choose, show
@@ -373,7 +371,7 @@ def plain_table(
 
     right = set(right)
     # tabulate gives a title two blanks more than it needs.
-    widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
+    widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)]
     room = (width or terminal_width()) - 2 * (len(head) - 1)
     words = [index for index in range(len(head)) if index not in right]
     least = sum(min(widths[at], _NARROWEST) if at in words else widths[at] for at in range(len(head)))
@@ -482,10 +480,11 @@ def _labels(table: ResultTable, row: int) -> Iterable[str]:
             yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(each, row)}"
 
 
-def question_section(found: QuestionResult) -> str:
-    """Write what a question found as a section of the page; nothing where there is nothing to show."""
+def question_section(found: QuestionResult, said: Collection[str] = ()) -> str:
+    """Write what a question found as a section of the page; what the head has said already is not said again."""
     parts = [each if isinstance(each, str) else result_table(each) for each in found.parts()]
-    told = "\n".join(f"- {escape(line)}" for line in found.sentences())
+    lines = found.sentences()
+    told = "" if {*lines} <= {*said} else "\n".join(f"- {escape(line)}" for line in lines)
     return "\n\n".join(part for part in (f"## {found.title}", prose(found.reading), told, *parts) if part)
 
 
@@ -547,16 +546,3 @@ class Notes:
     def listed(self) -> Mapping[int, str]:
         """Every text by its number."""
         return {number: text for text, number in self._numbers.items()}
-
-
-def need(library: str, purpose: str) -> None:
-    """Insist on an optional library.
-
-    Raises
-    ------
-    MissingExtraError : it is not installed
-    """
-    try:
-        import_module(library)
-    except ImportError:
-        raise MissingExtraError(library, purpose, "report") from None

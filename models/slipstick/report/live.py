@@ -7,6 +7,7 @@ elasticities. Of other methods the page has answers at the points of a grid, and
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,7 +19,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
-from slipstick.report.formatting import need, percent, quantity
+from slipstick.report.formatting import counted, percent, quantity
 from slipstick.units import rungs, show
 
 LARGEST = 100 * 1024
@@ -220,23 +221,67 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     markdown : the text of report.md
     folder : where its pictures are
     live : a model of the study that runs below the report
-
-    Raises
-    ------
-    MissingExtraError : the library that reads Markdown is not installed
     """
-    need("markdown_it", "a report in HTML")
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(markdown)
     for each in _inner(tokens):
+        if each.attrs.pop("style", "") == "text-align:right":
+            each.attrs["class"] = "r"  # of thousands of cells
         source = str(each.attrs.get("src", ""))
         if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
             each.attrs["src"] = "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
     body, script = _section(live) if live else ("", "")
     heading = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>" if live else ""
-    return _page(title, reader.renderer.render(tokens, reader.options, {}) + heading + body, script)
+    report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
+    page = _with_live(title, report, heading + body, script)
+    if live and 2 * page.count(_BESIDE[:14]) > report.count("<table>"):  # a model is not worth most of the tables
+        instead = (
+            "<p>The model of this study is too large to be moved in this page; slipstick page shows a model alone.</p>"
+        )
+        page = _with_live(title, report, instead, "")
+    return page
+
+
+def _with_live(title: str, report: str, live: str, script: str) -> str:
+    return _page(title, _fitted(report, _size(_page(title, live, script))) + live, script)
+
+
+_END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
+_TABLE = re.compile(r"(<table>.*?</table>)", re.DOTALL)
+_BESIDE = '<p>This table of {} is in <a href="report.md">report.md</a>.</p>'
+_LEFT_OUT = (
+    '<p>{} of {} tables stand only in <a href="report.md">report.md</a> beside this page, which is kept small; '
+    'each place says so. All values are in <a href="results.csv">results.csv</a>.</p>\n'
+)
+
+
+def _size(page: str) -> int:
+    """Give the bytes of a page without its pictures."""
+    return len(re.sub('"data:image/[^"]*"', "", page).encode())
+
+
+def _fitted(report: str, used: int) -> str:
+    """Leave tables out of a report that is too long for a page: those of subsections first, the larger first."""
+    if used + _size(report) <= LARGEST:
+        return report
+    parts = _TABLE.split(report)  # words and tables in turn
+    levels = [
+        ([2] + [int(each) for each in re.findall(r"<h(\d)", "".join(parts[:at]))])[-1] for at in range(len(parts))
+    ]
+    tables = sorted(range(1, len(parts), 2), key=lambda at: (levels[at], _size(parts[at])))
+    notes = {at: _BESIDE.format(counted(parts[at].count("<tr>") - 1, "row")) for at in tables}
+    kept = used + sum(map(_size, [*parts[::2], *notes.values(), _LEFT_OUT])) + 20
+    left_out = 0
+    for at in tables:
+        more = _size(parts[at]) - _size(notes[at])
+        if kept + more <= LARGEST:
+            kept += more
+        else:
+            parts[at], left_out = notes[at], left_out + 1
+    words, section, rest = "".join(parts).partition("<h2")
+    return words + _LEFT_OUT.format(left_out, len(tables)) + section + rest
 
 
 def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
@@ -268,6 +313,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1, h2, h3 { line-height: 1.25; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
+.r { text-align: right; }
 img { max-width: 100%; background: #ffffff; }
 code { font-size: .9em; overflow-wrap: anywhere; }
 label small { opacity: .75; }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slipstick.answer import Answer, Takeover
+from slipstick.answer import HELD, Answer, Takeover
 from slipstick.report.formatting import (
     INTERVALS,
     NOTHING,
@@ -218,12 +218,13 @@ def page(
     missing : why no picture is drawn, to stand in their place
     """
     first, *others = [*study.pictures, None]
+    found = _findings(results, study.answer)
     sections = [
         _head(results),
-        "\n".join(f"- {escape(each)}" for each in _sentences(results, study.answer)),
+        "\n".join(f"- {escape(each)}" for each in _sentences(results, study.answer, found)),
         prose(INTERVALS) if results.simulated else "",
         prose(missing) or _picture(first, pictures),
-        *map(question_section, results.questions.values()),
+        *(question_section(each, said=found) for each in results.questions.values()),
         "\n\n".join(["## Sweeps", *(sweep_text(each, study.answer) for each in results.sweeps)])
         if results.sweeps
         else "",
@@ -338,12 +339,16 @@ def _inputs(results: Results, command: str) -> str:
     return "\n\n".join(part for part in ("## Inputs", again, table) if part)
 
 
-def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
-    """Say what was asked, what the base is and what it spends its time on, how the others compare, and what questions found."""
+def _findings(results: Results, answer: Sequence[str]) -> list[str]:
+    """Say what the first questions and sweeps found."""
     found = [each.headline() for each in results.questions.values()]
     found += [words for sweep in results.sweeps for words in _swept(sweep, answer)]
-    lines = [_asked(results, answer), *_base(results, answer), *_compared(results, answer)]
-    lines += [*list(filter(None, found))[:_MOST_FOUND], _doubt(results)]
+    return list(filter(None, found))[:_MOST_FOUND]
+
+
+def _sentences(results: Results, answer: Sequence[str], found: Sequence[str]) -> list[str]:
+    """Say what was asked, what the base is and what it spends its time on, how the others compare, and what questions found."""
+    lines = [_asked(results, answer), *_base(results, answer), *_compared(results, answer), *found, _doubt(results)]
     return [f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in lines]
 
 
@@ -386,12 +391,12 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Hold the fastest and the slowest case of the same model against the first; other models do other work."""
+    """Hold the fastest and the slowest case of the same work against the first."""
     if not results.cases:
         return
     (base, first), *others = results.cases.items()
     name = _first(first, ["time", *answer])
-    known = [(case, each) for case, each in others if each.model == first.model and name and each.find(name)]
+    known = [(case, each) for case, each in others if _same_work(results, base, case) and name and each.find(name)]
     if not known or not first.find(name):
         return
     ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
@@ -405,10 +410,16 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
         yield f"against {base}, {name} is {ratios}"
 
 
+def _same_work(results: Results, base: str, case: str) -> bool:
+    """Say whether two cases do the same: by their model and by the workload that they name."""
+    workloads = [results.settings.get(each, {}).get("workload") for each in (base, case)]
+    return results.cases[base].model == results.cases[case].model and workloads[0] == workloads[1]
+
+
 def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
     """Say how many times as fast as the first case another is, or how many times as long it takes."""
     if plain((each.find(name) or 0.0) / (first.find(name) or 1.0), 3) == "1":
-        return f"{case} takes as long as {base}, to three digits"
+        return f"{case} takes as long as {base} to three digits"
     if (first.find(name) or 0.0) >= (each.find(name) or 0.0):
         return f"{case} is {_times(first, each, name)} as fast as {base}"
     return f"{case} takes {_times(each, first, name)} as long as {base}"
@@ -456,16 +467,23 @@ def _doubt(results: Results) -> str:
         by = ", ".join(f"{count} by {method}" for method, count in inexact.items())
         few = sum(inexact.values())
         words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
-        notes = Counter(note for each in answers if not each.exact for note in each.notes)
+        notes = Counter(note for each in answers if not each.exact for note in each.notes if _is_doubt(note))
         words += [note for note, _ in notes.most_common(1)]
     elif how:
         words.append("all answers are exact for what the models say")
     failed = sum(1 for each in answers if each.failed) + sum(len(sweep.failed) for sweep in results.sweeps)
-    outside = sum(1 for each in answers if each.bound) + sum(len(each.provenance.outside) for each in results.sweeps)
+    bounds = [each.bound for each in answers]
+    bounds += [text for each in results.sweeps for text in each.provenance.outside.values()]
+    outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
     words += [f"{counted(failed, 'point has', 'points have')} no answer"] if failed else []
     words += [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"] if outside else []
     words += filter(None, (each.doubt() for each in results.questions.values()))
     return "; ".join(words) or "measured values are as certain as their source"
+
+
+def _is_doubt(note: str) -> bool:
+    """Leave out what a note says of definitions and of the length of a run."""
+    return not note.startswith(("speed-up counts", "stopped at", "ran "))
 
 
 def gallery(folders: Sequence[Path]) -> str:

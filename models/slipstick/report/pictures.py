@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 import string
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
-from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.errors import need
+from slipstick.expression.dimension import Dimension
 from slipstick.late import Array, np
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.formatting import UNKNOWN, need, quantity, short_path
+from slipstick.report.formatting import UNKNOWN, plain, quantity, short_path
 from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
 
@@ -103,14 +104,15 @@ _LOOK = {
 
 _METHOD_DASHES = ("-", "--", ":", "-.")
 _DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
-_LETTER = 0.086  # width of a letter at the size of titles [inch]
+_LETTER = 0.093  # width of a letter at the size of titles [inch]
 _DARK = 0.45
 _MOST_TICKS = 9
 _CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
 _MOST_LETTERS = 60
+_NARROW = 0.35  # decades that hold too few of the ticks below
 _SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
 MOST_MARKERS = 16
-"""Of so many points each has its own interval drawn; more have a band."""
+"""The largest number of points whose intervals are drawn one by one; more have a band."""
 
 
 @contextmanager
@@ -148,7 +150,8 @@ def filled(index: int) -> dict[str, Any]:
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
     """Number the components of a study and the labels of its stacked bars: one fill and one place in all of its pictures.
 
-    Useful components come first. What the account does not have, such as labels of sums, comes after it.
+    Useful components come first, those of cases in their order, others by size; a label of one component has its fill. Only what is drawn has a place, so that few names
+    have the first fills.
 
     Parameters
     ----------
@@ -157,15 +160,35 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     """
     answers = list(results.named_answers().values())
     useful = dict.fromkeys(name for each in answers for name in each.useful)
-    names = [name for each in answers for name in each.account]
-    names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
-    columns = [
-        column.name for each in results.questions.values() for table in each.tables() for column in table.columns
-    ]
-    names += [inside for kind, inside in map(split_name, columns) if kind == "account"]
-    names = [name for name in useful if name in names] + names
-    labels = [label for spec in pictures if isinstance(stack := getattr(spec, "stack", None), dict) for label in stack]
-    return {name: place for place, name in enumerate(dict.fromkeys([*names, *labels]))}
+    stacks = [spec.stack for spec in pictures if spec.kind == "bars"]
+    names: list[str] = []
+    if "component" in stacks or any(map(_draws_components, pictures)):
+        names += [name for each in results.cases.values() for name in each.account]
+        names += [name for each in answers for name in sorted(each.account, key=lambda name: -each.account[name])]
+        names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
+        tables = [table for each in results.questions.values() for table in each.tables()]
+        columns = [split_name(column.name) for table in tables for column in table.columns]
+        names += [inside for kind, inside in columns if kind == "account"]
+        names = [name for name in useful if name in names] + names
+    if "technology" in stacks:
+        names += [name for name in TECHNOLOGIES if any(each.technology.get(name) for each in answers)]
+    order = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    for stack in stacks:
+        for label, values in stack.items() if isinstance(stack, dict) else ():
+            order.setdefault(label, order.get(_component(values, useful), len(order)))
+    return order
+
+
+def _draws_components(spec: PictureSpec) -> bool:
+    return spec.kind in ("bands", "timeline") or getattr(spec, "view", "") == "work"  # of traces
+
+
+def _component(values: Sequence[str], useful: Iterable[str]) -> str:
+    """Name the component that a label stands for, if it stands for one alone."""
+    kind, inside = split_name(values[0])
+    if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
+        return ""
+    return next(iter(useful), "") if kind == "speedup" else inside
 
 
 def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black") -> None:
@@ -232,16 +255,19 @@ def title_of(figure: Figure, text: str) -> None:
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
 
 
+_NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
+
+
 def axis_title(name: str, unit: str) -> str:
     """Name an axis and its unit; a path by its last key in words, a long one by the last two, a class of technology as one.
 
     >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
     ('adapter [us]', 'items per page', 'time [ms]')
-    >>> axis_title("technology.processors", "1")
-    'technology processors'
+    >>> axis_title("technology.processors", "1"), axis_title("resources.threads.permits", "1")
+    ('technology processors', 'threads permits')
     """
     keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] == "technology" else keys[-1:]).replace("_", " ")
+    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] in _NAMED_BY_TWO else keys[-1:]).replace("_", " ")
     return words if unit in ("", "1") else f"{words} [{unit}]"
 
 
@@ -262,7 +288,7 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
     values : what it shows, in its unit
     """
 
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
     whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
@@ -273,6 +299,10 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
         along.set_minor_locator(NullLocator())
         return
     decades = math.log10(positive[-1] / positive[0])
+    if decades < _NARROW:
+        along.set_major_locator(MaxNLocator(6))
+        along.set_minor_locator(NullLocator())
+        return
     subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
     along.set_major_locator(LogLocator(subs=subs, numticks=12))
     along.set_minor_formatter(NullFormatter())
@@ -316,6 +346,7 @@ def _apart(values: Array) -> bool:
 
 
 _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
+_RATES = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
 _BAR = 0.62  # width of a bar, as a part of its place
 _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
 
@@ -323,13 +354,9 @@ _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it."""
     parts, unit = stacks(results, spec), _unit(results, spec)
-    places = {name: place for place, name in enumerate(TECHNOLOGIES)} if spec.stack == "technology" else order
-    names = (
-        list(spec.stack)
-        if not isinstance(spec.stack, str)
-        else sorted({name for bar in parts.values() for name in bar}, key=places.__getitem__)
-    )
-    fills = {name: places[name] for name in names if any(bar.get(name) for bar in parts.values())}
+    drawn = {name for bar in parts.values() for name, part in bar.items() if part}
+    names = sorted(drawn, key=order.__getitem__) if isinstance(spec.stack, str) else spec.stack
+    fills = {name: order[name] for name in names if name in drawn}
     table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in fills])
     table = table.reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
@@ -341,7 +368,11 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     height = 4.2 if rows == 1 else 3.2
     figure = sheet(max(4.6, 3.0 + place * beside), rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)))
     what = "time" if unit == "s" else _summed(spec)
-    shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
+    shown, factor = ("%", 0.01) if spec.share else _scale(totals, unit)
+    written = [
+        quantity(each, unit) if spec.share else f"{plain(each / factor)} {shown.removeprefix('1')}".rstrip()
+        for each in totals.tolist()
+    ]
     heights = (_shares(table, totals) if spec.share else table) / factor
     # What is shared out is certain: all of it.
     reach = np.array([(0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec) for case in spec.cases])
@@ -349,7 +380,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         cut = slice(row * beside, (row + 1) * beside)
         _stack(axes, heights[:, cut], fills)
         tops = _intervals(axes, reach[cut] / factor, heights[:, cut].sum(axis=0))
-        _totals(axes, tops, [quantity(float(each), unit) for each in totals[cut]])
+        _totals(axes, tops, written[cut])
         axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
         axes.set_xticks(range(len(spec.cases[cut])), spec.cases[cut])
         axes.set_xlim(-0.6, beside - 0.4)
@@ -365,6 +396,17 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     legend_of(figure, handles[::-1], labels[::-1], _kind(spec))
     title_of(figure, spec.title)
     return figure
+
+
+def _scale(values: Array, unit: str) -> tuple[str, float]:
+    """Choose the unit of an axis; minutes begin at ten, for sources give times of some minutes in seconds."""
+    known = values[np.isfinite(values)]
+    found = choose(known.tolist(), Dimension.of(unit))
+    rate = max(np.abs(known), default=0.0) if unit == "1/s" else 0.0
+    if found[0] == "min" and known.max() < 600:
+        return "s", 1.0
+    # else the library writes a power of ten over the axis
+    return next((each for most, each in _RATES.items() if rate >= most), found)
 
 
 def _beside(cases: Sequence[str]) -> int:
@@ -481,10 +523,12 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     lines = lines_of(sweep, spec)
     labels = list(dict.fromkeys(line.label for line in lines))
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
+    if len(methods) == 1:  # nothing to tell apart
+        lines, methods = [replace(line, method="") for line in lines], []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
-    title = short_path(spec.series, 30) if spec.series else "value" if alone else "case"
+    title = axis_title(spec.series, "") if spec.series else "value" if alone else "case"
     longest = max(map(len, [*labels, *methods, title]))
     figure = sheet(_PANELS + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
@@ -646,14 +690,11 @@ def _panel(
     axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], methods: Sequence[str], spec: LinesSpec
 ) -> None:
     """Draw the lines of one unit."""
-    dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT
     values = (
         np.concatenate([each for line in lines for each in (line.y, line.low, line.high)]) if lines else np.zeros(0)
     )
     known = values[np.isfinite(values)]
-    unit, factor = choose(known.tolist(), dimension)
-    if unit == "1/s" and len(known) and np.abs(known).max() >= 1e6:
-        unit, factor = "1/us", 1e6  # else the library writes a power of ten over the axis
+    unit, factor = _scale(known, lines[0].unit or "1" if lines else "1")
     log = spec.log in ("y", "both") and bool(np.any(known > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
@@ -824,12 +865,15 @@ def _spacing(count: int) -> int:
 
 
 def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
-    """Write the values of an axis at their cells, all or every so many; give the title of the axis."""
+    """Write the values of an axis at their cells, all or some at equal distances; give the title of the axis."""
     if axis.named:
         title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
     else:
         unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
-        title, words = axis_title(axis.path, unit), [f"{float(v) / factor:.3g}" for v in axis.values]
+        values = np.array([float(value) / factor for value in axis.values])
+        title, words = axis_title(axis.path, unit), [f"{value:.3g}" for value in values]
+        if not all(map(_round, values[:: _spacing(len(words))])):
+            return _between_cells(axes, values, side, title)
     every = _spacing(len(words))
     places = np.arange(0, len(words), every) + 0.5
     if side == "y":
@@ -838,6 +882,21 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
     axes.set_xticks(places, words[::every])
     if sum(map(len, words[::every])) > _MOST_LETTERS:
         tilt(axes)
+    return title
+
+
+def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
+    """Write round values where they lie among the cells, whose own values are not round; give the title of the axis."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    rising = np.sort(values)
+    log = rising[0] > 0 and rising[-1] > _MOST_RATIO * rising[0]
+    locator = LogLocator(subs=(1.0, 2.0, 5.0), numticks=99) if log else MaxNLocator(_MOST_CELL_TICKS)
+    ticks = [each for each in locator.tick_values(rising[0], rising[-1]) if rising[0] <= each <= rising[-1]]
+    scale = np.log if log else np.asarray
+    centres = np.arange(0.5, len(values)) if values[0] <= values[-1] else np.arange(len(values) - 0.5, 0.0, -1.0)
+    places = np.interp(scale(ticks), scale(rising), centres)
+    getattr(axes, f"set_{side}ticks")(places, [f"{each:.3g}" for each in ticks])
     return title
 
 

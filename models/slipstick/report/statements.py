@@ -95,8 +95,13 @@ class Verdict(Protocol):
         """Say hit, miss, undecided or input."""
 
 
-def summary(statements: Sequence[Verdict]) -> str:
+def summary(statements: Sequence[Verdict], most: int | None = None) -> str:
     """Count the statements that hold and name the others; inputs are not among those checked.
+
+    Parameters
+    ----------
+    statements : by name
+    most : number of statements of each verdict that are named, without inputs; all by default
 
     >>> summary([StatementRow("faults", "miss", "", "", "", "", "closed-form", "yes")])
     '1 statement checked: 0 hits, 1 miss (faults)'
@@ -104,6 +109,12 @@ def summary(statements: Sequence[Verdict]) -> str:
     kinds = ("hit", "miss", "undecided", "input")
     hits, misses, left, given = ([each.name for each in statements if each.verdict == kind] for kind in kinds)
     text = f"{counted(len(statements) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
-    text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({', '.join(misses)})" if misses else "")
-    text += f", {len(left)} undecided ({', '.join(left)})" if left else ""
+    text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({_named(misses, most)})" if misses else "")
+    text += f", {len(left)} undecided ({_named(left, most)})" if left else ""
+    given = given if most is None else []
     return text + (f"; {counted(len(given), 'input')} beside them ({', '.join(given)})" if given else "")
+
+
+def _named(names: Sequence[str], most: int | None) -> str:
+    more = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
+    return ", ".join([*names[:most], *more])

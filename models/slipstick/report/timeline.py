@@ -26,6 +26,7 @@ Bar = tuple[float, float, float, float]
 _MOST_MEMBERS = 32
 _MOST_RESOURCES = 6
 _MOST_PARTS = 4
+_MOST_BARS = 4000  # of one picture: each takes a millisecond to draw
 _ROW = 0.8  # height of a processor's row, as a part of its place
 
 
@@ -155,7 +156,17 @@ def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float
 
 
 def _draw_bars(axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]) -> None:
-    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its place in the legend."""
+    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its place in the legend.
+
+    Raises
+    ------
+    ModelError : there are too many
+    """
+    if (count := sum(map(len, bars.values()))) > _MOST_BARS:
+        raise ModelError(
+            f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw fewer cycles or processors, or "
+            "write a .json file for a trace viewer"
+        )
     for name, drawn in bars.items():
         left, width, bottoms, heights = np.array(drawn, dtype=float).reshape(-1, 4).T
         axes.bar(left / factor, heights, width / factor, bottoms, align="edge", label=name, **filled(order[name]))
@@ -179,7 +190,7 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
 
 
 def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
-    """Draw who held up the end, and say what it was made of: of this one run, so it is no gradient."""
+    """Draw the path that determined the end, and its parts: of this one run, so it is no gradient."""
     whole = sum(span.end - span.start for span in timeline.path)
     if not whole:
         return

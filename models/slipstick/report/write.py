@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import InputError, MissingExtraError
+from slipstick.errors import InputError, MissingExtraError, need
 from slipstick.report.document import as_data
 from slipstick.report.folder import replaced
-from slipstick.report.formatting import counted, need
+from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
 from slipstick.results.question import case_table, sweep_table
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_EARLIER = 16 * 1024 * 1024
-"""So many characters of an earlier inputs.yaml are read."""
+"""The number of characters of an earlier inputs.yaml that are read."""
 
 PAGE, TABLE, INPUTS, HTML = "report.md", "results.csv", "inputs.yaml", "report.html"
 _PICTURES = (".png", ".svg")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
 from slipstick.display import html_table
-from slipstick.errors import MissingExtraError, ModelError, Problem, UnknownNameError
+from slipstick.errors import ModelError, UnknownNameError, need
 from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
@@ -41,14 +41,6 @@ class Axis:
     def named(self) -> bool:
         """Say whether the values are names rather than numbers."""
         return any(isinstance(value, str) for value in self.values)
-
-
-def _library(name: str) -> Any:
-    """Import an optional library by its name when its tables are requested."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError(name, f"a table of {name}", "frames" if name == "polars" else "") from None
 
 
 class Computed(Protocol):
@@ -288,16 +280,31 @@ class Sweep:
 
     def to_polars(self) -> Any:
         """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""
-        return _library("polars").DataFrame(self.to_dict())
+        return need("polars", "a table of polars", "frames").DataFrame(self.to_dict())
 
     def to_pandas(self) -> Any:
         """Give the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not installed."""
-        return _library("pandas").DataFrame(self.to_dict())
+        return need("pandas", "a table of pandas", "").DataFrame(self.to_dict())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Give the table to libraries that read Arrow streams, such as ``polars.DataFrame(sweep)``, by polars or pyarrow.
+
+        Raises
+        ------
+        MissingExtraError : neither is installed
+        """
+        with suppress(ImportError):
+            from importlib import import_module
+
+            return import_module("pyarrow").table(self.to_dict()).__arrow_c_stream__(requested_schema)
+        return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def to_xarray(self) -> Any:
         """Give the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if xarray is not installed."""
         columns = {name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns}
-        return _library("xarray").Dataset(columns, coords={path: list(each) for path, each in self.coords.items()})
+        return need("xarray", "a table of xarray", "").Dataset(
+            columns, coords={path: list(each) for path, each in self.coords.items()}
+        )
 
     def answer(self, index: int) -> Answer:
         """Give the whole answer of one point, counted from 0 in the order of the columns.
@@ -321,7 +328,7 @@ class TimelineInterval:
 
     Parameters
     ----------
-    member, branch : who
+    member, branch : what the span belongs to
     label : the step, or what was waited for
     start, end : [s]
     cause : the member whose action ended a wait, if it is known
@@ -378,7 +385,7 @@ class Timeline:
         return self.components.get(span.label, span.label)
 
     def active(self) -> list[tuple[float, int]]:
-        """Count who is at something useful: (from, how many).
+        """Count the members that do useful work: (from, how many).
 
         >>> both = (TimelineInterval(0, 0, "busy", 0.0, 2.0), TimelineInterval(1, 0, "busy", 1.0, 3.0))
         >>> Timeline(both, {}, 3.0).active()
@@ -394,39 +401,6 @@ class Timeline:
             count += change[time]
             counted.append((time, count))
         return counted
-
-
-@dataclass(frozen=True, slots=True)
-class TraceViews:
-    """What a trace shows.
-
-    Parameters
-    ----------
-    file : it is from
-    answer : its account, with values of the views
-    processors, objects : names
-    matrix : accesses of each processor to each object, (processors, objects)
-    edges : of the windows [s]
-    utilization : useful part of each window, (processors, windows)
-    work : by activity, the time of all processors in each window [s]
-    concurrency : how long as many processors as its index were at useful work [s]
-    contention : by stage of a network or by resource, in each window: conflicts, or the time that requests wait [s]
-    conflicts : contention is of requests that conflict in a network
-    notes : what is unusual
-    """
-
-    file: str
-    answer: Answer
-    processors: tuple[str, ...]
-    objects: tuple[str, ...]
-    matrix: Array
-    edges: Array
-    utilization: Array
-    work: Mapping[str, Array]
-    concurrency: Array
-    contention: Mapping[str, Array]
-    conflicts: bool = False
-    notes: tuple[Problem, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,57 +434,6 @@ class Agreement:
     findings: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A fit over the number of processors.
-
-    Parameters
-    ----------
-    name : of the model
-    p, time : where, and the time there [s]
-    at : where it was asked how sure the fit is; fewer places than `p`
-    low, high : ends of the intervals there [s]; empty where there are none
-    """
-
-    name: str
-    p: Sequence[float]
-    time: Sequence[float]
-    at: Sequence[float] = ()
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    """Fits to measured times.
-
-    Parameters
-    ----------
-    answers : one for each model, best first, then those without a fit
-    verdict : what the data tell, and what they do not
-    warnings : how far each prediction is beyond the data
-    p, time : what was fitted, every repetition
-    curves : the fits that the data leave, and the others, best first
-    source : where the times come from
-    size : of the problem that the curves are for; None where there is one size only
-    truth : the time that is known, by processors [s]; of made-up data only
-    laid : the model whose values are laid over the base of the study
-    efficiency : what the largest number of processors keeps, and the size needed gives [1]
-    """
-
-    answers: tuple[Answer, ...]
-    verdict: str
-    warnings: tuple[str, ...]
-    p: Sequence[float] = ()
-    time: Sequence[float] = ()
-    curves: tuple[Curve, ...] = ()
-    source: str = ""
-    size: float | None = None
-    truth: Mapping[float, float] = field(default_factory=dict)
-    laid: str = ""
-    efficiency: float = 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ Solver options are among the settings. Every quantity of the inputs becomes a pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
@@ -38,7 +38,7 @@ from slipstick.schema.text import (
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.validate import problem, validate
 from slipstick.schema.values import MACHINE, DescribedValue, entries, parameters_of, with_sources
-from slipstick.sim.settings import Simulation
+from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS
 
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from slipstick.method.methods import Subject
     from slipstick.method.names import AnswerNames
     from slipstick.program.counts import Counts
+
+T = TypeVar("T")
 
 METHOD = "method"
 SECTION = "simulation."
@@ -70,6 +72,13 @@ class SimulationSpec(Spec):
     cycles: int | None = Field(None, description="simulate exactly this many cycles, or runs", ge=1, le=10**12)
     shares: int = Field(
         0, description="number of parameters whose shares are estimated, two more runs each", ge=0, le=1000
+    )
+    replications: int = Field(
+        1,
+        description="independent runs that a simulation is parted into, which run side by side; better than one long run "
+        "where there are more cores than points",
+        ge=1,
+        le=MOST_REPLICATIONS,
     )
     kernel: Literal["auto", "plain", "compiled"] = Field("auto", description="event loop; all give the same results")
 
@@ -428,40 +437,54 @@ class ModelShape:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model ready to solve.
+    """A model whose inputs are checked, ready to solve; a large one is built when it is first asked for.
 
     Parameters
     ----------
     name : of the model
-    shape : its structure, which may be that of another case as well
+    sample : the structure of a part of the model, or of all of it: its names and parameters are among those of the model
+    own : gives the model without the factors
+    shaped : gives its structure, which may be that of another case as well
     parameters : every number of the inputs, by path
     entries : what the specs say of each
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     factors : of the times of each technology class
-    own : builds the model without the factors; by default it is that of the shape
     """
 
     name: str
-    shape: ModelShape
+    sample: ModelShape
+    own: Callable[[], Subject]
+    shaped: Callable[[], ModelShape]
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, DescribedValue]
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     factors: Mapping[str, Expr] = field(default_factory=dict)
-    own: Callable[[], Subject] | None = None
+
+    @cached_property
+    def shape(self) -> ModelShape:
+        """The structure of the model."""
+        return self.shaped()
 
     @cached_property
     def model(self) -> Subject:
-        """The system, the network, or the law; built when it is first asked for."""
-        made = self.own() if self.own else self.shape.model
+        """The system, the network, or the law."""
+        made = self.own()
         return scaled(made, self.factors) if isinstance(made, Model) else made
 
     @cached_property
     def free(self) -> frozenset[str]:
         """Name what can be varied without building anew: all that the model is computed from."""
-        used = (self.factors[name] for name in self.shape.technologies if name in self.factors)
-        return self.shape.parameters | {each.name for each in parameters(*used)}
+        return self._free(self.shape)
+
+    def can_vary(self, paths: Iterable[str]) -> bool:
+        """Say whether quantities are `free`; the model is built only if a sample of it cannot tell."""
+        return self._free(self.sample).issuperset(paths) or self.free.issuperset(paths)
+
+    def _free(self, shape: ModelShape) -> frozenset[str]:
+        used = (self.factors[name] for name in shape.technologies if name in self.factors)
+        return shape.parameters | {each.name for each in parameters(*used)}
 
 
 def build(inputs: Inputs) -> BuiltModel:
@@ -471,10 +494,7 @@ def build(inputs: Inputs) -> BuiltModel:
     ------
     SpecError : everything that is wrong, each at its line
     """
-    spec = inputs.checked()
-    found = _entries(inputs, spec)
-    numbers = _parameters(inputs, found)
-    return _with_shape(inputs, spec, found, numbers, ModelShape(_model(inputs, spec, numbers)))
+    return _built(inputs)
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
@@ -484,10 +504,8 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
     ------
     SpecError : everything that is wrong, each at its line
     """
-
     inputs = resolved_with(settings, library)
-    make = (lambda: _sharing(inputs, library)) if inputs.kind == "program" else (lambda: build(inputs))
-    return inputs, library.once(("model", id(inputs)), make, inputs)
+    return inputs, library.once(("model", id(inputs)), lambda: _built(inputs, library), inputs)
 
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
@@ -496,61 +514,69 @@ def resolved_with(settings: Settings, library: Library) -> Inputs:
     return library.once(("inputs", key), lambda: resolve(settings, library), settings)
 
 
-def _sharing(inputs: Inputs, library: Library) -> BuiltModel:
-    """Build a program, or take the shape of one that differs only in numbers that times are computed from.
-
-    Technologies multiply times, so they do not shape a program either.
-    """
+def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
+    """Check the inputs; the model is built too, unless another has its shape, or a sample of it can be built."""
     spec = inputs.checked()
     found = _entries(inputs, spec)
     numbers = _parameters(inputs, found)
-    words = tuple(
-        (path, each.value)
-        for path, each in leaves(inputs.tree)
-        if not path.startswith("technology.") and path not in found and path.rpartition(".")[0] not in found
-    )
-    given = {path: each.given.value for path, each in found.items() if not path.startswith("technology.")}
-    counted = tuple(map(id, inputs.counts.values()))
-    alike: list[tuple[dict[str, float], BuiltModel]] = library.once(("shapes", inputs.name, words, counted), list)
-    # What shapes the first of them shapes the others: only those with the same values of it are looked at.
-    shaping = {path: each for path, each in given.items() if not alike or path not in alike[0][1].free}
-    for before, built in alike:
-        same = before.keys() == given.keys() and all(before[path] == each for path, each in shaping.items())
-        if same and all(before[path] == given[path] for path in given.keys() - built.free):
-            own = cache(lambda: _model(inputs, spec, numbers))
-            return replace(_with_shape(inputs, spec, found, numbers, built.shape), own=own)
-    made = _with_shape(inputs, spec, found, numbers, ModelShape(_model(inputs, spec, numbers)))
-    alike.append((given, made))
-    return made
-
-
-def _with_shape(
-    inputs: Inputs, spec: Any, found: Mapping[str, DescribedValue], numbers: Mapping[str, Parameter], shape: ModelShape
-) -> BuiltModel:
-    known: dict[str, Expr] = {}
-    notes = inputs.notes
+    own, part = _builders(inputs, spec, numbers)
+    shape: Callable[[], ModelShape] = cache(lambda: ModelShape(own()))
+    if inputs.kind == "program" and library is not None:
+        words, given = _shaping_words(inputs, found), {path: each.given.value for path, each in found.items()}
+        shape = cache(partial(_shared_shape, library.once(("shapes", words), list), given, own))
+        # Models that differ in numbers alone need the same of their machine.
+        sample = (
+            library.once(("sample", words, frozenset(given)), lambda: ModelShape(part()) if part else None) or shape()
+        )
+    else:
+        sample = ModelShape(part()) if part else shape()
+    _check_machine(inputs, numbers, sample)
+    notes, known = inputs.notes, {}
     if inputs.kind == "program":
         from slipstick.schema.kinds.technology import factors
         from slipstick.schema.programs import counts_notes
 
         notes = (*notes, *counts_notes(inputs, numbers))
         known = factors(spec.technology, numbers)
+    elif "machine" in inputs.tree.entries and not any(path.startswith(MACHINE) for path in sample.parameters):
+        notes = (*notes, f"{inputs.name} uses nothing of its machine; every machine gives the same answer")
     entries_of = {**found, **_defaults(inputs, found)}
-    notes = (*notes, *_notes_on_machine(inputs, numbers, shape))
-    return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, notes, known)
+    return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known)
 
 
-def _notes_on_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> tuple[str, ...]:
-    """Refuse a model that asks for what its machine does not tell; note one that asks for nothing."""
+def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
+    """Give all of a program's inputs but its numbers; technologies multiply times, so they do not shape a program."""
+    words = tuple(
+        (path, each.value)
+        for path, each in leaves(inputs.tree)
+        if not path.startswith("technology.") and path not in found and path.rpartition(".")[0] not in found
+    )
+    return inputs.name, words, tuple(map(id, inputs.counts.values()))
+
+
+def _shared_shape(
+    alike: list[tuple[dict[str, float], ModelShape]], numbers: Mapping[str, float], own: Callable[[], Subject]
+) -> ModelShape:
+    """Build a program, or take the shape of one that differs only in numbers that times are computed from."""
+    given = {path: each for path, each in numbers.items() if not path.startswith("technology.")}
+    # What shapes the first of them shapes the others: only those with the same values of it are looked at.
+    shaping = {path: each for path, each in given.items() if not alike or path not in alike[0][1].parameters}
+    for before, shape in alike:
+        same = before.keys() == given.keys() and all(before[path] == each for path, each in shaping.items())
+        if same and all(before[path] == given[path] for path in given.keys() - shape.parameters):
+            return shape
+    made = ModelShape(own())
+    alike.append((given, made))
+    return made
+
+
+def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> None:
+    """Refuse a model that asks for what its machine does not tell."""
     if "machine" not in inputs.tree.entries:
-        return ()
-    asked = [path for path in shape.parameters if path.startswith(MACHINE)]
-    if missing := sorted(set(asked) - numbers.keys()):
+        return
+    if missing := sorted(path for path in shape.parameters if path.startswith(MACHINE) and path not in numbers):
         why = f"{inputs.name} needs {missing[0]}, which this machine does not give"
         raise SpecError([problem(inputs.tree, ("machine",), why)])
-    if asked or inputs.kind == "program":
-        return ()
-    return (f"{inputs.name} uses nothing of its machine; every machine gives the same answer",)
 
 
 def described(inputs: Inputs) -> dict[str, DescribedValue]:
@@ -590,20 +616,29 @@ def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str
     return parameters_of(found)
 
 
-def _model(inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]) -> Subject:
-    """Build the model, of a program without the factors of its technology."""
-    if inputs.kind == "law":
-        return LAWS[inputs.name.removeprefix("law/")]
-    try:
-        if inputs.kind == "program":
-            from slipstick.schema.programs import build_program
+def _builders(
+    inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]
+) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
+    """Give what builds a model, a program without the factors of its technology, and what builds a sample of a large one."""
 
-            return build_program(inputs, spec, numbers)
-        model: Subject = spec.build(inputs.name, inputs.tree, numbers)
-        return model
-    except ModelError as error:
-        mark = inputs.tree.mark
-        raise mark.error(str(error)) from None
+    def told(make: Callable[[], T]) -> Callable[[], T]:
+        @cache
+        def made() -> T:
+            try:
+                return make()
+            except ModelError as error:
+                raise inputs.tree.mark.error(str(error)) from None
+
+        return made
+
+    if inputs.kind == "law":
+        return lambda: LAWS[inputs.name.removeprefix("law/")], None
+    if inputs.kind == "program":
+        from slipstick.schema.programs import program_builders
+
+        own, part = told(lambda: program_builders(inputs, spec, numbers))()
+        return told(own), part and told(part)
+    return told(lambda: spec.build(inputs.name, inputs.tree, numbers)), None
 
 
 def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:

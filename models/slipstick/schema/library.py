@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
-from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, create_model
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
+from slipstick.extensions import Registry, SpecKind, imported
 from slipstick.schema.text import (
     STANDARD_INPUT,
     Mark,
@@ -29,31 +28,30 @@ from slipstick.schema.text import (
     file_text,
     join,
     merge,
+    nearest_file,
     read_file,
     replace,
     standard_input,
 )
 from slipstick.schema.validate import problems_of
 
-_MACHINES, _PROGRAMS, _TECHNOLOGIES = (
-    "slipstick.schema." + each for each in ("kinds.machine", "programs", "kinds.technology")
-)
 _SPECS = {
-    "machine": ("machines", _MACHINES, "MachineSpec"),
-    "network": ("networks", _MACHINES, "NetworkSpec"),
-    "workload": ("workloads", _PROGRAMS, "WorkloadSpec"),
-    "technology": ("technologies", _TECHNOLOGIES, "TechnologySpec"),
-    "trend": ("trends", _TECHNOLOGIES, "TrendSpec"),
-    "activity": ("activities", "slipstick.schema.kinds.activity", "ActivitySpec"),
-    "queueing-network": ("queueing", "slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
-    "study": ("studies", "slipstick.schema.kinds.study", "StudySpec"),
-    "profile": ("profiles", "slipstick.schema.kinds.profile", "ProfileSpec"),
-    "counts": ("counts", _PROGRAMS, "CountsSpec"),
+    "machine": ("machines", "kinds.machine:MachineSpec", "gpu-node-a100"),
+    "network": ("networks", "kinds.machine:NetworkSpec", "infiniband-hdr"),
+    "workload": ("workloads", "programs:WorkloadSpec", "sor"),
+    "technology": ("technologies", "kinds.technology:TechnologySpec", "eight-times"),
+    "trend": ("trends", "kinds.technology:TrendSpec", "processors-only-1997"),
+    "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
+    "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "central-server"),
+    "study": ("studies", "kinds.study:StudySpec", "isoefficiency"),
+    "counts": ("counts", "programs:CountsSpec", "raytrace-numbered-1"),
 }
-"""Of each kind of spec its folder, and the module and class that check it."""
 
-FOLDERS = {kind: folder for kind, (folder, _, _) in _SPECS.items()}
-"""Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
+KINDS: Mapping[str, SpecKind] = Registry(
+    "slipstick.kinds",
+    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()},
+)
+"""Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the user's."""
 
 TECHNOLOGY = "technology"
 LONGEST_NAME = 100
@@ -75,7 +73,7 @@ def names(kind: str) -> list[str]:
 
 def spec_names() -> list[str]:
     """List the names of all kinds."""
-    return list(dict.fromkeys(name for kind in FOLDERS for name in names(kind)))
+    return list(dict.fromkeys(name for kind in KINDS for name in names(kind)))
 
 
 def find(kind: str, reference: str, beside: Path | None = None) -> Path:
@@ -139,8 +137,8 @@ def _of_other_kinds(name: str, known: Sequence[str]) -> dict[str, str]:
     from slipstick.law import LAWS
 
     ours = {each.rpartition("/")[2] if each.startswith("law/") else each for each in known}
-    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(import_module("slipstick.program").PROGRAMS, "program")
-    found |= {each: kind for kind in reversed(FOLDERS) for each in names(kind)}
+    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(imported("slipstick.program:PROGRAMS"), "program")
+    found |= {each: kind for kind in reversed([*KINDS]) for each in names(kind)}
     return {each: kind for each, kind in found.items() if each not in ours}
 
 
@@ -167,29 +165,12 @@ def is_file_name(reference: str) -> bool:
 
 def kinds_called(reference: str) -> list[str]:
     """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most that kind."""
-    return [kind for kind in FOLDERS if is_file_name(reference) or _named(kind, reference)]
-
-
-def table_called(reference: str) -> str:
-    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the shipped one; nothing if none."""
-    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
-        path = folder / "runs" / f"{reference}{suffix}"
-        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
-            return str(path)
-    return ""
-
-
-def runs_called(reference: str) -> Path | None:
-    """Find measured runs by name: a profile or a table of the catalogue; a file that is there goes first."""
-    if Path(reference).exists():
-        return None
-    table = table_called(reference)
-    return Path(table) if table else _named("profile", reference)
+    return [kind for kind in KINDS if is_file_name(reference) or _named(kind, reference)]
 
 
 def _folders(kind: str) -> list[Path]:
-    own = Path("specs") / FOLDERS[kind]
-    here = shipped() / FOLDERS[kind]
+    own = Path("specs") / KINDS[kind].folder
+    here = shipped() / KINDS[kind].folder
     return [own, here] if own.is_dir() and not (here.is_dir() and own.samefile(here)) else [here]
 
 
@@ -209,9 +190,12 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     There are two kinds of machines, told apart by their keys: processors on a network, and processors that share
     memory by an interconnect.
     """
+    if kind == "study":
+        return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
     shared = kind == "machine" and tree is not None and is_shared_memory(tree)
-    _, module, name = _SPECS[kind]
-    model: type[BaseModel] = getattr(import_module(module), "SharedMemorySpec" if shared else name)
+    model: type[BaseModel] = imported(
+        "slipstick.schema.kinds.machine:SharedMemorySpec" if shared else KINDS[kind].model
+    )
     machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
     return _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
 
@@ -251,7 +235,7 @@ class Library:
 
         Parameters
         ----------
-        kind : one of `slipstick.schema.library.FOLDERS`
+        kind : one of `slipstick.schema.library.KINDS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
@@ -267,7 +251,7 @@ class Library:
             raise mark.error(str(error), at_path) from None
         why = _endless(path, _open)
         if beside is not None and reference != STANDARD_INPUT and not os.path.lexists(path):
-            why = f"there is no file {short(reference)}; check its name"
+            why = f"there is no file {short(reference)}{nearest_file(path)}"
         if why:
             raise mark.error(why, at_path)
         tree = self._read(path)
@@ -307,6 +291,10 @@ class Library:
             elif inner == "machine" and node is not None and not (isinstance(node, Scalar) and node.value is None):
                 why = "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 raise node.mark.error(why, path)
+        if kind == "queueing-network":
+            from slipstick.schema.arrivals import with_traces
+
+            based = _table(with_traces(based, self))
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
@@ -406,14 +394,14 @@ def kind_of(tree: Table) -> str:
     SpecError : the first key is no kind
     """
     key, mark = next(((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark))
-    if key not in FOLDERS:
-        kinds = ", ".join(f"'{kind}: 1'" for kind in FOLDERS)
+    if key not in KINDS:
+        kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
         raise mark.error(f"begin with what it is, one of {kinds}" + _meant_kind(key), key)
     return key
 
 
 def _meant_kind(key: str) -> str:
-    words = did_you_mean(key, list(FOLDERS))
+    words = did_you_mean(key, list(KINDS))
     return words if "did you mean" in words else ""
 
 
@@ -459,8 +447,8 @@ def editor_schema(kind: str) -> dict[str, Any]:
 
 
 def _check_kind_name(kind: str) -> None:
-    if kind not in FOLDERS:
-        raise UnknownNameError("kind of spec", kind, list(FOLDERS))
+    if kind not in KINDS:
+        raise UnknownNameError("kind of spec", kind, list(KINDS))
 
 
 def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
@@ -511,21 +499,6 @@ def _close(schema: Any) -> None:
             _close(each)
 
 
-_STARTERS = {
-    "machine": "gpu-node-a100",
-    "network": "infiniband-hdr",
-    "workload": "sor",
-    "technology": "eight-times",
-    "trend": "processors-only-1997",
-    "activity": "lock-and-bus",
-    "queueing-network": "central-server",
-    "study": "isoefficiency",
-    "profile": "lucier-1988",
-    "counts": "raytrace-numbered-1",
-}
-"""The spec of the catalogue that a starter of each kind is made from by default."""
-
-
 def starter(kind: str, name: str = "") -> str:
     """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and the keys that it leaves out.
 
@@ -533,7 +506,7 @@ def starter(kind: str, name: str = "") -> str:
 
     Parameters
     ----------
-    kind : one of `FOLDERS`
+    kind : one of `KINDS`
     name : a spec of that kind by name, or its file
 
     Raises
@@ -542,10 +515,12 @@ def starter(kind: str, name: str = "") -> str:
     SpecError : there is no such spec, or it is wrong
     """
     _check_kind_name(kind)
-    name = name or _STARTERS[kind]
+    name = name or KINDS[kind].starter
     path = find(kind, name)
     tree = Library().load(kind, name)
-    fields = spec_model(kind, tree).model_fields.items()
+    fields = spec_model(
+        kind, None if kind == "study" else tree
+    ).model_fields.items()  # of a study the keys of all questions
     meanings = {field.alias or key: field.description or "" for key, field in fields}
     lines = [
         f"# yaml-language-server: $schema={kind}.schema.json",

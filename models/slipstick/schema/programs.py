@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -118,10 +118,11 @@ class CountsSpec(Described):
                 why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
                 raise broken_rule(why, "phases", index, "tallies")
         try:
-            self.counted()
+            _ = self.counted
         except ModelError as error:
             raise broken_rule(str(error), "phases") from None
 
+    @cached_property
     def counted(self) -> Counts:
         """Give the counts themselves."""
         names = {"program", "processors", "page", "unit", "phases"}
@@ -225,7 +226,7 @@ def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
     SpecError : there are none of that name; everything that is wrong with the file
     """
     tree = library.load("counts", reference, mark, "counts")
-    return library.once(id(tree), lambda: validate(CountsSpec, tree).counted(), tree)
+    return library.once(id(tree), lambda: validate(CountsSpec, tree).counted, tree)
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
@@ -281,8 +282,10 @@ def _field(each: Input) -> tuple[Any, Any]:
     return Annotated[Given | Formula, limits] | None, Field(None, description=each.meaning)
 
 
-def build_program(inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]) -> Model:
-    """Build the model of a program on its machine, without the factors of its technology.
+def program_builders(
+    inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
+) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
+    """Give what builds a program's model, without the factors of its technology, and what builds a sample of a large one.
 
     Parameters
     ----------
@@ -296,7 +299,7 @@ def build_program(inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
     program = PROGRAMS[inputs.name]
     machine = hardware_of(spec.machine)
     assert not isinstance(machine, Network)
-    return program.on(machine, **_given(program, inputs, spec, parameters))
+    return program.builders(machine, **_given(program, inputs, spec, parameters))
 
 
 def _given(program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]) -> dict[str, ProgramGiven]:

@@ -24,8 +24,9 @@ import zlib
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from gzip import GzipFile
 from io import BytesIO
@@ -75,7 +76,7 @@ class Listing:
 
     def __post_init__(self) -> None:
         named = [_name(item) for item in self.items]
-        uses = Counter(named)
+        uses = Counter(named) if any(named) else {}  # most lists are of numbers
         by = (name if name and uses[name] == 1 else str(index) for index, name in enumerate(named))
         object.__setattr__(self, "names", tuple(by))
 
@@ -597,7 +598,7 @@ class _TreeReader:
         elif not event.style and self.open and self.open[-1][1]:
             if "?" in event.value:
                 self.stop(place(self.text, self.text.index("?", start.index), self.file), _syntax("got '?'")[1])
-            if re.match(r":[][{},]", self.text[end.index : end.index + 2]):
+            if self.text[end.index : end.index + 1] == ":" and self.text[end.index + 1 : end.index + 2] in set("[]{},"):
                 self.stop(self.mark(end), _syntax("unexpected ':'")[1])
 
     def check_escapes(self, value: str, path: tuple[str, ...]) -> None:
@@ -739,7 +740,7 @@ def read_value(text: str, file: str) -> Node:
 
 @contextmanager
 def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[BinaryIO]:
-    """Open a regular file of at most so many bytes, or standard input under the name of a hyphen."""
+    """Open a regular file of at most a number of bytes, or standard input under the name of a hyphen."""
     try:
         if str(path) == STANDARD_INPUT:
             yield BytesIO(standard_input())
@@ -753,9 +754,18 @@ def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[B
         with open(path, "rb", opener=_without_waiting) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
-        raise start.error("there is no such file; check its name") from None
+        raise start.error(f"there is no such file{nearest_file(Path(path))}") from None
     except OSError as error:
         raise start.error(f"the file cannot be read: {error.strerror or error}") from None
+
+
+def nearest_file(path: Path) -> str:
+    """Word a suggestion for a file that is not there: a name beside it that is much alike."""
+    names: list[str] = []
+    with suppress(OSError, ValueError):  # no such folder, or a NUL
+        names = [each.name for each in islice(path.parent.iterdir(), 1000)]
+    near = get_close_matches(path.name[:80], names, n=1, cutoff=0.8)
+    return f"; did you mean {near[0]!r}?" if near else "; check its name"
 
 
 @cache

@@ -48,7 +48,7 @@ class Layout:
     cycles, cycle_time : by group, cycles ended and the sum of their times [s]
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by class, the first of its labels' sums over the cycles ended [s]
-    tried, refused : by gate, who came, and who of them was sent away
+    tried, refused : by gate, how many came, and how many of them were sent away
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
@@ -65,7 +65,7 @@ class Layout:
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:
-        """Add so many columns for each of several things, and give the numbers of each column."""
+        """Add a number of columns for each of several things, and give the numbers of each column."""
         first, self.width = self.width, self.width + columns * count
         return [list(range(first + each, self.width, columns)) for each in range(columns)]
 
@@ -157,7 +157,7 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
 
     Parameters
     ----------
-    batches : means, one behind the other
+    batches : means, one behind the other [..., batches]; what is beside a run is independent of it
     negligible : differences from their mean, relative to it, up to which they are taken as equal [1]
 
     >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
@@ -168,7 +168,7 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     square = float((centred**2).sum())
     if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
         return False
-    return float((centred[1:] * centred[:-1]).sum()) / square > 1.645 / math.sqrt(len(batches))
+    return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(batches.size)
 
 
 _BINS_A_FACTOR_E = 500.0
@@ -212,13 +212,22 @@ class Quantiles:
                     self._done = [(counts.sum(axis=0), sums) for counts, sums in pairs]
                     self.section *= 2
 
+    def join(self, other: Quantiles, drop: int) -> None:
+        """Take in the values of another run, without about the first `drop`."""
+        self._done += other._done[other._first(drop) :]
+        self._part += other._part
+        self._part_size += other._part_size
+
+    def _first(self, drop: int) -> int:
+        """Give the first section behind a number of values."""
+        return min(-(-drop // self.section), max(len(self._done) - 1, 0))
+
     def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the p-quantile, without the first `drop` values.
 
         The interval holds the quantiles at p plus and minus the error of the fraction of values below.
         """
-        first = min(-(-drop // self.section), max(len(self._done) - 1, 0))
-        sections = self._done[first:]
+        sections = self._done[self._first(drop) :]
         if self._part_size:
             sections = [*sections, _histogram(np.concatenate(self._part))]
         if not sections:
@@ -267,6 +276,24 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicationResult:
+    """What one replication gives to a `Result`; of a program, at most one row and no quantiles.
+
+    Parameters
+    ----------
+    batches, quantiles, stopped, trusted, dropped, cycles, events : as of a `Result`
+    """
+
+    batches: Array
+    quantiles: tuple[Quantiles, ...]
+    stopped: str
+    trusted: bool
+    dropped: int
+    cycles: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The statistics of a simulation after the warm-up.
 
@@ -282,6 +309,7 @@ class Result:
     dropped : cycles of the warm-up, left out
     cycles, events : in all, the warm-up included
     kernel : plain or compiled
+    pooled : the batches are of several replications, and the quantiles are without their warm-ups
     """
 
     plan: Plan
@@ -295,6 +323,7 @@ class Result:
     cycles: int
     events: int
     kernel: str
+    pooled: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -328,15 +357,17 @@ class Result:
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        found = self.quantiles[group].estimate(p, self._dropped_of(group), self.settings.level)
+        drop = 0 if self.pooled else dropped_of(self, self.layout, group)
+        found = self.quantiles[group].estimate(p, drop, self.settings.level)
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
 
-    def _dropped_of(self, group: int) -> int:
-        """Share the cycles dropped among the classes, as they end."""
-        cycles = self.batches[:, self.layout.cycles].sum(axis=0)
-        return round(self.dropped * cycles[group] / cycles.sum()) if cycles.sum() else self.dropped
+
+def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:
+    """Share the cycles dropped among the classes, as they end."""
+    cycles = run.batches[:, layout.cycles].sum(axis=0)
+    return round(run.dropped * cycles[group] / cycles.sum()) if cycles.sum() else run.dropped
 
 
 def sure(estimate: Estimate, precision: float) -> bool:
@@ -396,7 +427,7 @@ class Record:
         self._times = [np.concatenate([times, kernel.take_responses(group)]) for group, times in enumerate(self._times)]
 
     def add(self, rows: int, events: int) -> Array:
-        """Add so many rows, if they are there, but none after the one with so many events; give the last."""
+        """Add a number of rows, if they exist, but none after the one with a number of events; give the last."""
         beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
         count = int(beyond[0]) + 1 if len(beyond) else min(rows, len(self._waiting))
         added, self._waiting = self._waiting[:count], self._waiting[count:]

@@ -1,10 +1,17 @@
-"""Running a plan until its mean times are known to the wanted precision, or the budget is used up."""
+"""Running a plan until its mean times are known to the wanted precision, or the budget is used up.
+
+One long run is the default. With `replications` the run is parted into that many independent ones, and the replications of a
+program are independent by themselves: each is a `Replication`, which any process may run. `SPREAD` says where they run;
+results are combined by number, so that neither place nor order changes them.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,9 +25,11 @@ from slipstick.sim.estimate import (
     Layout,
     Quantiles,
     Record,
+    ReplicationResult,
     Result,
     chunk,
     correlated,
+    dropped_of,
     grouped,
     ratio,
     sure,
@@ -49,8 +58,38 @@ _PATIENCE = 2_000_000
 _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
+_GROWTH = (1.5, 8.0)
+"""By what factor replications that are not sure enough are made longer, at least and at most: they begin anew."""
 
-Make = Callable[[Plan, int, int], AnyKernel]
+_MARGIN = 1.1
+
+_MAKE: dict[str, Callable[[Plan, int, int], AnyKernel]] = {"plain": Kernel, "compiled": CompiledKernel}
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """One replication of a plan: a piece of a simulation that depends on no other.
+
+    Parameters
+    ----------
+    plan : what to run
+    settings : its own number of cycles, budget of events and kernel, which is not auto
+    number : key of its random streams, from 0
+    """
+
+    plan: Plan
+    settings: Simulation
+    number: int
+
+    def run(self) -> ReplicationResult:
+        """Run it, in this process."""
+        return _program(self) if self.plan.once else _steady(self)
+
+
+Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
+
+SPREAD: ContextVar[Spread] = ContextVar("spread", default=lambda given: map(Replication.run, given))
+"""What runs replications, and gives their results in the same order; by default one after the other, as they are asked for."""
 
 
 def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
@@ -77,29 +116,64 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     settings = simulation or Simulation()
     if not plan.random:
         settings = replace(settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1)))
-    run = _programs if plan.once else _steady
-    return _with_kernel(plan, settings, run)
+    if plan.once:
+        return _with_kernel(plan, settings, _programs)
+    return _with_kernel(plan, settings, _replicated if settings.replications > 1 and plan.random else _alone)
 
 
-def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation, Make, str], Result]) -> Result:
+def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]) -> Result:
     """Choose the kernel: both give the same events, so a run that turns out long is started again, compiled."""
     kernel = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
     long = LOOP in sys.modules or 10 * plan.population > PLAIN_EVENTS
+    compiled = replace(settings, kernel="compiled")
     if kernel == "compiled" or (kernel == "auto" and AVAILABLE and long):
-        return run(plan, settings, CompiledKernel, "compiled")
-    short = replace(settings, events=min(settings.events, PLAIN_EVENTS))
+        return replace(run(plan, compiled), settings=settings)
+    short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel="plain")
     alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
-    found = run(plan, settings if alone else short, Kernel, "plain")
-    if alone or found.stopped != "events":
-        return found
-    return run(plan, settings, CompiledKernel, "compiled")
+    found = run(plan, replace(settings, kernel="plain") if alone else short)
+    if not alone and found.stopped == "events":
+        found = run(plan, compiled)
+    return replace(found, settings=settings)
 
 
-def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
-    """Run one long replication; estimate at growing distances."""
+def _alone(plan: Plan, settings: Simulation) -> Result:
+    """Run one long replication."""
+    return _judged(plan, settings, [_steady(Replication(plan, settings, 0))])
+
+
+def _replicated(plan: Plan, settings: Simulation) -> Result:
+    """Run independent replications of equal length, and longer ones until the mean times are known.
+
+    They begin anew, for a process keeps nothing of an earlier round: a length by the square of what is missing makes that
+    seldom. Each has its own warm-up and its share of the budget of events.
+    """
+    count, spread = settings.replications, SPREAD.get()
+    least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
+    while True:
+        each = replace(settings, cycles=-(-least // count), events=-(-settings.events // count))
+        runs: list[ReplicationResult] = []
+        for run in spread([Replication(plan, each, number) for number in range(count)]):
+            runs.append(run)
+            if run.stopped == "interrupted":
+                return _judged(plan, settings, runs)
+        found = _judged(plan, settings, runs)
+        if found.stopped == "events" or settings.cycles is not None:
+            return found
+        if found.converged:
+            return replace(found, stopped="precision")
+        factor = _GROWTH[0]
+        if found.trusted:
+            widest = max(each.half_width / each.mean for each in map(found.mean_time, range(len(plan.groups))))
+            factor = min(max(_MARGIN * (widest / settings.precision) ** 2, factor), _GROWTH[1])
+        least = math.ceil(least * factor)
+
+
+def _steady(replication: Replication) -> ReplicationResult:
+    """Run a replication; estimate at growing distances, unless its number of cycles is given."""
+    plan, settings = replication.plan, replication.settings
     record, layout = Record(plan), Layout(plan)
-    kernel = make(plan, settings.seed, 0)
+    kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
     stopped = ""
@@ -118,11 +192,11 @@ def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
                     stopped = "events"
                 elif record.seen >= look_at:
                     look_at = int(look_at * 1.25) + 1
-                    if settings.cycles is None and _judged(record, settings, "precision", name).converged:
+                    if settings.cycles is None and _judged(plan, settings, [_kept(record)]).converged:
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
-    return _judged(record, settings, stopped, name)
+    return _kept(record, settings.replications, stopped)
 
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
@@ -138,9 +212,9 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
         raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
 
 
-def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Result:
-    """Drop the warm-up and estimate the mean times."""
-    plan, layout = record.plan, Layout(record.plan)
+def _kept(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
+    """Drop the warm-up, and add the rest up to the number of batches of one replication."""
+    layout = record.layout
     sums = record.sums()
     cycles = sums[:, layout.cycles].sum(axis=1)
     dropped, trusted = 0, len(sums) >= 2 * BATCHES
@@ -149,70 +223,113 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
         dropped = warm_up(series)
         # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
-    batches = grouped(sums[dropped:]) if trusted else sums
-    kept = (len(sums) - dropped) // BATCHES * BATCHES if trusted else len(sums)
-    result = Result(
-        plan=plan,
-        settings=settings,
-        batches=batches,
+    count = max(BATCHES // replications, 1)
+    kept = (len(sums) - dropped) // count * count if trusted else len(sums)
+    return ReplicationResult(
+        batches=grouped(sums[dropped:], count) if trusted else sums,
         quantiles=record.quantiles,
         stopped=stopped,
-        converged=False,
         trusted=trusted,
         dropped=int(cycles[: len(sums) - kept].sum()),
         cycles=int(cycles.sum()),
         events=int(record.last[layout.order]),
-        kernel=name,
     )
-    if not trusted:
+
+
+def _judged(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
+    """Estimate the mean times from the batches of all replications."""
+    layout, first = Layout(plan), runs[0]
+    stops = {each.stopped for each in runs}
+    stopped = next((why for why in ("interrupted", "events") if why in stops), first.stopped)
+    alone = len(runs) == 1
+    result = Result(
+        plan=plan,
+        settings=settings,
+        batches=first.batches if alone else np.concatenate([each.batches for each in runs]),
+        quantiles=first.quantiles if alone else _pooled(plan, runs),
+        stopped=stopped,
+        converged=False,
+        trusted=all(each.trusted for each in runs),
+        dropped=sum(each.dropped for each in runs),
+        cycles=sum(each.cycles for each in runs),
+        events=sum(each.events for each in runs),
+        kernel=settings.kernel,
+        pooled=not alone,
+    )
+    if not result.trusted:
         return result
     groups = range(len(plan.groups))
-    means = [batches[:, layout.cycle_time[each]] / np.maximum(batches[:, layout.cycles[each]], 1) for each in groups]
+    batches = result.batches.reshape(len(runs), -1, layout.width)
+    means = [
+        batches[..., layout.cycle_time[each]] / np.maximum(batches[..., layout.cycles[each]], 1) for each in groups
+    ]
     result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
     known = all(sure(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
 
 
-def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
+def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
+    """Put the times of the cycles of several replications together, without their warm-ups."""
+    layout = Layout(plan)
+    found = tuple(Quantiles() for _ in plan.groups)
+    for run in runs:
+        for group, quantiles in enumerate(found):
+            quantiles.join(run.quantiles[group], dropped_of(run, layout, group))
+    return found
+
+
+def _programs(plan: Plan, settings: Simulation) -> Result:
     """Run replications of a program; one if nothing in it is random."""
     rows: list[Array] = []
     seen = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
-    look_at, events, stopped = least, 0.0, ""
+    look_at, events, stopped = least, 0, ""
+
+    def ahead() -> Iterator[Replication]:
+        # One after the other each has what is left of the budget; side by side, what was left when they began.
+        for number in range(len(rows), look_at):
+            yield Replication(plan, replace(settings, events=settings.events - events), number)
+
     try:
         while not stopped:
-            kernel = make(plan, settings.seed, len(rows))
-            while kernel.run(_STRETCH) and events + kernel.events < settings.events:
-                pass
-            ended = kernel.take_rows()
-            if not len(ended):
-                _check_program(plan, kernel, settings, events)
-                stopped = "events"
-                break
-            rows.append(ended[-1])
-            for quantiles in seen:
-                quantiles.add(ended[-1:, layout.time])
-            events += rows[-1][layout.order]
-            stopped = _program_stops(plan, settings, rows, events, look_at, least)
-            if len(rows) >= look_at:
-                look_at = int(look_at * 1.25) + 1
+            for run in SPREAD.get()(ahead()):
+                events += run.events
+                if not len(run.batches) or events > settings.events:
+                    stopped = "events"
+                    break
+                rows.append(run.batches[-1])
+                for quantiles in seen:
+                    quantiles.add(rows[-1][[layout.time]])
+                stopped = _program_stops(plan, settings, rows, events, look_at, least)
+                if stopped:
+                    break
+            look_at = int(look_at * 1.25) + 1
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
     return Result(
-        plan, settings, batches, seen, stopped, False, len(rows) >= FEWEST, 0, len(rows), int(events), name
+        plan, settings, batches, seen, stopped, False, len(rows) >= FEWEST, 0, len(rows), events, settings.kernel
     ).with_convergence()
 
 
-def _check_program(plan: Plan, kernel: AnyKernel, settings: Simulation, before: float) -> None:
-    """Raise an error for a deadlock, unless the budget of events, over all replications, ended the run."""
-    waits = kernel.waits()
-    if before + kernel.events < settings.events or lock_cycle(waits):
-        raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
+def _program(replication: Replication) -> ReplicationResult:
+    """Run a program once, or as far as the budget of events reaches."""
+    plan, settings = replication.plan, replication.settings
+    kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
+    while kernel.run(_STRETCH) and kernel.events < settings.events:
+        pass
+    ended = kernel.take_rows()
+    if not len(ended):
+        waits = kernel.waits()
+        if kernel.events < settings.events or lock_cycle(waits):
+            raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
+        return ReplicationResult(ended, (), "events", False, 0, 0, 0)
+    events = int(ended[-1, Layout(plan).order])
+    return ReplicationResult(ended[-1:], (), "complete", False, 0, 1, events)
 
 
-def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: float, look_at: int, least: int) -> str:
+def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: int, look_at: int, least: int) -> str:
     if not plan.random:
         return "complete"
     if len(rows) >= least and settings.cycles is not None:

@@ -10,6 +10,8 @@ from slipstick.errors import ModelError
 KERNELS = ("auto", "plain", "compiled")
 """The event loops; they give the same events to the last bit and differ in speed only."""
 
+MOST_REPLICATIONS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
@@ -25,6 +27,9 @@ class Simulation:
     events : maximum number of events, over all replications
     cycles : if given, run exactly this number of cycles (or replications), whatever the precision
     shares : number of parameters, largest first, whose shares are estimated; each costs two more runs
+    replications : independent runs that the simulation is parted into, each with random streams of its own; one long
+        run has the least warm-up, several run side by side, and are better where there are more cores than points. The
+        replications of a program are what `least` and `cycles` count
     kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long runs
 
     Raises
@@ -43,9 +48,10 @@ class Simulation:
     cycles: int | None = None
     shares: int = 0
     kernel: str = "auto"
+    replications: int = 1
 
     def longer(self, factor: float) -> Simulation:
-        """Give the settings of a run about so many times as long, whatever ends it: intervals shrink by the square root.
+        """Give the settings of a run longer by a factor, whatever ends it: intervals shrink by the square root.
 
         >>> Simulation(cycles=1000).longer(4).cycles, Simulation().longer(4).precision
         (4000, 0.01)
@@ -65,5 +71,7 @@ class Simulation:
             raise ModelError(f"precision and level lie between 0 and 1, got {self.precision!r} and {self.level!r}")
         if self.least < 1 or self.events < 1 or (self.cycles is not None and self.cycles < 1):
             raise ModelError("least, events and cycles of a simulation must be at least 1")
+        if not 1 <= self.replications <= MOST_REPLICATIONS:
+            raise ModelError(f"a simulation has from 1 to {MOST_REPLICATIONS} replications, got {self.replications}")
         if self.kernel not in KERNELS:
             raise ModelError(f"there is no kernel {self.kernel!r}; there are {', '.join(KERNELS)}")

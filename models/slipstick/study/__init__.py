@@ -6,5 +6,5 @@ answers for one model; `check` checks files without solving; `catalogue` and `ex
 
 A question is added by two modules: its spec class and its key in `slipstick.schema.kinds.study.QUESTIONS`, and a module of
 `slipstick.study.questions` named as the key, with a function `read` that gives a `Question` and the `QuestionResult` that it
-solves to. `agree` is a short example.
+solves to. `agree` is a short example. Other packages add questions by entry points; see `slipstick.extensions`.
 """

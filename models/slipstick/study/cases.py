@@ -25,7 +25,7 @@ MOST_VALUES = 1_000_000
 
 CHECK_ALL = 500
 
-"""Of a list of up to so many quantities each is checked; of more, and of a range, a few that speak for all."""
+"""The longest list of which each quantity is checked; of a longer one, and of a range, some that stand for all."""
 
 Place = tuple[str | int, ...]
 """Keys and indices that lead from the study to a value."""

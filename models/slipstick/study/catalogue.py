@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -18,26 +19,25 @@ from slipstick.report.equations import Explanation
 from slipstick.schema.inputs import Inputs, Settings, build, build_workload, model_names, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
-    FOLDERS,
+    KINDS,
     Library,
     find,
     is_file_name,
     kinds_called,
     names,
+    shipped,
     spec_model,
     spec_names,
     unknown_name,
 )
 from slipstick.schema.programs import CountsSpec
-from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, plain
+from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, plain, read_text
 from slipstick.schema.validate import validate
 from slipstick.schema.values import DescribedValue, entries, with_sources
 
-KINDS = (*FOLDERS, "program", "law")
 
-
-def listed(kind: str | None = None, search: str = "") -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it; with a search what has the text in its name or title.
+def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
+    """List the catalogue, or one kind of it; with a search what has the text in its name or title; names alone unless titled.
 
     Raises
     ------
@@ -46,15 +46,21 @@ def listed(kind: str | None = None, search: str = "") -> list[CatalogueLine]:
     >>> [each.name for each in listed("network")][:3]
     ['25gbe-tcp', 'atm-oc3', 'fast-ethernet']
     """
-    if kind is not None and kind.rstrip("s") not in KINDS and kind not in KINDS:
-        raise UnknownNameError("kind", kind, KINDS)
-    wanted = KINDS if kind is None else (kind if kind in KINDS else kind.rstrip("s"),)
-    lines = [line for each in wanted for line in _lines(each)]
+    known = known_kinds()
+    if kind is not None and kind.rstrip("s") not in known and kind not in known:
+        raise UnknownNameError("kind", kind, known)
+    wanted = known if kind is None else [kind if kind in known else kind.rstrip("s")]
+    lines = [line for each in wanted for line in _lines(each, titled)]
     text = search.casefold()
     found = [each for each in lines if text in each.name.casefold() or text in each.title.casefold()]
     if not found and search:
         raise UnknownNameError("name or title with", search[:100], [each.name for each in lines])
     return found
+
+
+def known_kinds() -> list[str]:
+    """List the kinds of things in the catalogue."""
+    return [*KINDS, "program", "law"]
 
 
 def shown(name: str) -> CatalogueEntry:
@@ -70,7 +76,7 @@ def shown(name: str) -> CatalogueEntry:
         return _program(name if name in PROGRAMS else rest)
     if kind == "law":
         return _law(rest)
-    if kind in FOLDERS and not rest:
+    if kind in KINDS and not rest:
         _write_kind(kind, [f"{kind}/{each}" for each in names(kind)])
     library = Library()
     kind, tree = _spec(name, library)
@@ -83,7 +89,7 @@ def shown(name: str) -> CatalogueEntry:
     )
     text = file_text(find(kind, name)) if kind in ("activity", "study", "trend") else ""
     if isinstance(spec, CountsSpec):
-        text = _totals(spec.counted())
+        text = _totals(spec.counted)
     return CatalogueEntry(
         kind, Path(name).stem, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
     )
@@ -108,9 +114,10 @@ def _spec(name: str, library: Library) -> tuple[str, Table]:
     kind, _, rest = name.partition("/")
     if is_file_name(name):
         return library.open(Path(name))
-    kinds = [kind] if kind in FOLDERS else kinds_called(name)
-    if not kinds and rest and kind not in KINDS and did_you_mean(kind, KINDS).startswith("; did you mean"):
-        raise UnknownNameError("kind", kind, KINDS)
+    kinds = [kind] if kind in KINDS else kinds_called(name)
+    known = known_kinds()
+    if not kinds and rest and kind not in known and did_you_mean(kind, known).startswith("; did you mean"):
+        raise UnknownNameError("kind", kind, known)
     if not kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
     if len(kinds) > 1:
@@ -122,8 +129,11 @@ def _write_kind(name: str, known: Sequence[str]) -> NoReturn:
     raise UnknownNameError("entry of that name; write KIND/NAME:", name, known)
 
 
-def _lines(kind: str) -> Iterator[CatalogueLine]:
-    if kind == "program":
+def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
+    if not titled:
+        known = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
+        yield from (CatalogueLine(kind, name, "") for name in known)
+    elif kind == "program":
         yield from (CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values())
     elif kind == "law":
         yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
@@ -131,10 +141,16 @@ def _lines(kind: str) -> Iterator[CatalogueLine]:
         yield from (CatalogueLine(kind, name, _title(kind, name)) for name in names(kind))
 
 
+_TITLE = re.compile(r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE)  # of shipped files, which are known to be right
+
+
 def _title(kind: str, name: str) -> str:
     """Read a title; a broken file of the user's own is listed as such, not hidden."""
     try:
-        node = at(Library().load(kind, name), ["title"])
+        path = find(kind, name)
+        begun = _TITLE.search(file_text(path)) if path.resolve().is_relative_to(shipped().resolve()) else None
+        tree = read_text(begun[0], str(path)) if begun else Library().load(kind, name)
+        node = at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
     return str(plain(node)) if node is not None else ""

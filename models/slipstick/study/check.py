@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.library import (
-    Library,
-    find,
-    is_file_name,
-    kinds_called,
-    spec_model,
-    spec_names,
-    table_called,
-    unknown_name,
-)
+from slipstick.extensions import Registry
+from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, unknown_name
 from slipstick.schema.text import Mark, Scalar
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
+
+CHECKS: Registry[Callable[[str], bool]] = Registry("slipstick.checks")
+"""Checks of files that are no specs, by what such a file is; each says whether the reference, a path or a name, is one."""
 
 
 def check_reference(reference: str) -> list[str]:
@@ -49,11 +45,9 @@ def check_reference(reference: str) -> list[str]:
 
     if reference in model_names():
         return ["law" if reference.startswith("law/") else "program"]
-    if table := reference if Path(reference).exists() else table_called(reference):
-        from slipstick.measure.formats import read
-
-        read(table)
-        return ["table of measurements"]
+    for what, check in CHECKS.items():
+        if check(reference):
+            return [what]
     words = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
     raise SpecError([Problem(reference[:100], 0, 0, "", words)])
 

@@ -15,22 +15,34 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from slipstick.errors import InputError, MissingExtraError, SlipstickError
-from slipstick.study.points import PointBlock, SolvableModel, SolvedBlock, engine_versions, solved
+from slipstick.errors import InputError, SlipstickError, need
+from slipstick.study.points import (
+    ENGINE,
+    Block,
+    PointBlock,
+    Progress,
+    ReplicationBlock,
+    SolvableModel,
+    SolvedBlock,
+    engine_versions,
+    silent,
+    solved,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from types import TracebackType
+
+    from slipstick.sim.estimate import ReplicationResult
 
 HERE, THREADS, PROCESSES, MPI = "here", "threads", "processes", "mpi"
 """The engines by name; any other is the address of a Dask scheduler, such as tcp://node1:8786."""
@@ -42,18 +54,12 @@ _MOST_TOGETHER = 64
 _TRIES = 2
 _START = 120.0
 
-Progress = Callable[[int], object]
-
-
-def silent(points: int) -> None:
-    """Report no progress."""
-
 
 class Store(Protocol):
     """What keeps the results of points for a later run."""
 
-    def find(self, block: PointBlock, limits: Limits) -> SolvedBlock | None: ...
-    def keep(self, block: PointBlock, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
+    def find(self, block: Block, limits: Limits) -> SolvedBlock | None: ...
+    def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
 
 
 _OWN_MEMORY = "/proc/self/statm"  # of Linux
@@ -74,6 +80,10 @@ class Limits:
 
     def __bool__(self) -> bool:
         return self.time is not None or self.memory is not None
+
+
+class _ReplicationLostError(Exception):
+    """A replication of a simulation has no result, so its point has none."""
 
 
 @dataclass
@@ -119,11 +129,11 @@ class Engine:
             )
 
     def __enter__(self) -> Self:
-        self._token = _ENGINE.set(self)
+        self._token = ENGINE.set(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        _ENGINE.reset(self._token)
+        ENGINE.reset(self._token)
         self.close(early=kind is not None)
 
     def close(self, early: bool = False) -> None:
@@ -139,7 +149,7 @@ class Engine:
         self._end()
         self._executor = None
 
-    def solve(self, blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+    def solve(self, blocks: Iterable[Block], progress: Progress = silent) -> list[SolvedBlock]:
         """Solve blocks, those apart that are kept from an earlier run.
 
         Parameters
@@ -155,16 +165,47 @@ class Engine:
                 found[number] = kept
                 progress(block.count)
         rest = [number for number in range(len(given)) if number not in found]
-        if self.on == HERE or (len(rest) == 1 and self.on == THREADS):
-            for number in rest:
-                found[number] = self._kept(given[number], *_timed(given[number]))
-                progress(given[number].count)
-        elif rest:
-            self._side_by_side(given, rest, found, progress)
+        inside = rest if self.on == HERE else self._parted(given, rest)
+        if len(rest) == 1 and self.on == THREADS:
+            inside = rest
+        for number in inside:
+            found[number] = self._in_replications(given[number])
+            progress(given[number].count)
+        if others := [number for number in rest if number not in found]:
+            self._side_by_side(given, others, found, progress)
         return [found[number] for number in range(len(given))]
 
+    def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
+        """List the simulations that are spread by replication: where too few points are left to keep all workers busy.
+
+        Limits are of a point, so under limits each point stays whole.
+        """
+        if self.limits or not rest or len(rest) >= 2 * self._started()[1]:
+            return []
+        return [number for number in rest if isinstance(block := blocks[number], PointBlock) and block.parted]
+
+    def _in_replications(self, block: Block) -> SolvedBlock:
+        """Solve a block in this process, but have the replications of its simulation solved, and kept, as blocks."""
+        if self.on == HERE and not (self.store and isinstance(block, PointBlock) and block.replicated):
+            return self._kept(block, *_timed(block))
+        from slipstick.sim.run import SPREAD, Replication
+
+        def spread(given: Iterable[Replication]) -> Iterator[ReplicationResult]:
+            for each in self.solve(map(ReplicationBlock, given)):
+                if each.run is None:
+                    raise _ReplicationLostError(each.failed[0])
+                yield each.run
+
+        token = SPREAD.set(spread)
+        try:
+            return self._kept(block, *_timed(block))
+        except _ReplicationLostError as error:
+            return self._kept(block, SolvedBlock.without_answer(block, str(error)), 0.0)
+        finally:
+            SPREAD.reset(token)
+
     def _side_by_side(
-        self, blocks: Sequence[PointBlock], rest: Sequence[int], found: dict[int, SolvedBlock], progress: Progress
+        self, blocks: Sequence[Block], rest: Sequence[int], found: dict[int, SolvedBlock], progress: Progress
     ) -> None:
         """Keep every worker busy until all blocks are solved."""
         executor, workers = self._started()
@@ -193,7 +234,8 @@ class Engine:
                     group = [*given_up, *(number for number in group if number not in given_up)]
                 for number, (result, seconds) in zip(group, results, strict=False):
                     block = blocks[number]
-                    if result.failed and block.count > 1 and len(result.failed) == block.count and not result.columns:
+                    whole = len(result.failed) == block.count > 1 and not result.columns
+                    if whole and isinstance(block, PointBlock):
                         result = self._apart(block)
                     else:
                         result = self._kept(block, result, seconds)
@@ -206,7 +248,7 @@ class Engine:
         halves = block.halves()
         return SolvedBlock.joined(list(zip((half.count for half in halves), self.solve(halves), strict=True)))
 
-    def _kept(self, block: PointBlock, result: SolvedBlock, seconds: float) -> SolvedBlock:
+    def _kept(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
         if self.store is not None:
             self.store.keep(block, result, seconds, self.limits)
         return result
@@ -224,28 +266,8 @@ class Engine:
         return self._executor, self._workers
 
 
-_ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
-
-
-def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
-    """Solve blocks by the engine of the study that runs; without one here, one after the other.
-
-    Parameters
-    ----------
-    blocks, progress : as for `Engine.solve`
-    """
-    return (_ENGINE.get() or Engine()).solve(blocks, progress)
-
-
-def _library(name: str, purpose: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError(name.partition(".")[0], purpose, extra) from None
-
-
 def _mpi() -> tuple[Executor, int]:
-    futures = _library("mpi4py.futures", "solving points by MPI", "")
+    futures = need("mpi4py.futures", "solving points by MPI", "")
     ranks: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
     if ranks < 2:
         how = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
@@ -254,7 +276,7 @@ def _mpi() -> tuple[Executor, int]:
 
 
 def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
-    library = _library("distributed", "solving points on a Dask cluster", "cluster")
+    library = need("distributed", "solving points on a Dask cluster", "cluster")
     try:
         client = library.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -283,7 +305,7 @@ def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
 
 
 def _solved_group(
-    blocks: Sequence[PointBlock], limits: Limits, isolated: bool, versions: Mapping[str, str], turn: float
+    blocks: Sequence[Block], limits: Limits, isolated: bool, versions: Mapping[str, str], turn: float
 ) -> list[tuple[SolvedBlock, float]]:
     """Solve the first of some blocks, for about a turn; in the process of a worker."""
     if (mine := engine_versions()) != versions:
@@ -301,15 +323,17 @@ def _solved_group(
 _KNOWN: dict[bytes, SolvableModel] = {}
 
 
-def _as_known(block: PointBlock) -> PointBlock:
+def _as_known(block: Block) -> Block:
     """Take what was made of the same model before."""
+    if isinstance(block, ReplicationBlock):
+        return block
     known = _KNOWN.setdefault(block.solvable.digest, block.solvable)
     if len(_KNOWN) > _MOST_TOGETHER:
         del _KNOWN[next(iter(_KNOWN))]
     return replace(block, solvable=known)
 
 
-def _timed(block: PointBlock) -> tuple[SolvedBlock, float]:
+def _timed(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; give its results and seconds."""
     start = monotonic()
     try:
@@ -349,7 +373,7 @@ _LOCAL = threading.local()
 _WORKERS: dict[int, _Worker] = {}
 
 
-def _within(block: PointBlock, limits: Limits) -> tuple[SolvedBlock, float]:
+def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     """Solve a block in the process of this thread; where that ends or takes too long, the block has no answer."""
     worker: _Worker | None = getattr(_LOCAL, "worker", None)
     if worker is None or worker.process.poll() is not None:
@@ -388,7 +412,7 @@ def serve(handle: int) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends this one
     pipe: Connection[Any, Any] = Connection(handle)
-    given: SimpleQueue[tuple[PointBlock, float | None]] = SimpleQueue()
+    given: SimpleQueue[tuple[Block, float | None]] = SimpleQueue()
 
     def listen() -> None:
         with suppress(EOFError, OSError):
@@ -406,7 +430,7 @@ def serve(handle: int) -> None:
             pipe.send(error)
 
 
-def _with_memory(block: PointBlock, memory: float | None) -> tuple[SolvedBlock, float]:
+def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float]:
     """Solve a block with so much memory beside what this process has."""
     if memory is None:
         return _timed(block)

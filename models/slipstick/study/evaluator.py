@@ -15,8 +15,7 @@ from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
-from slipstick.study.engine import solve
-from slipstick.study.points import WHOLE, WHY, PointBlock, SolvableModel, overhead
+from slipstick.study.points import WHOLE, WHY, PointBlock, SolvableModel, overhead, solve
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -67,8 +66,13 @@ class Evaluator:
         """List the values that answers can have; nothing is compiled or solved for it."""
         return self.built.shape.names(self.built.options.method)
 
+    @property
+    def sampled_names(self) -> AnswerNames:
+        """List some of `names`, or all of them, without building a large model."""
+        return self.built.sample.names(self.built.options.method)
+
     def longer(self, factor: float) -> Evaluator:
-        """Give the case with runs of its simulation about so many times as long."""
+        """Give the case with runs of its simulation longer by a factor."""
         if factor == 1:
             return self
         options = replace(self.built.options, simulation=self.built.options.simulation.longer(factor))
@@ -133,7 +137,7 @@ class Evaluator:
         return why(self.solvable, known, index)
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
-        """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares.
+        """Answer at the case's own values, with the notes of the model; a simulation gives at least the shares asked for.
 
         Values that are not of the long run, such as ``time_until[door,2]``, are there if they are wanted.
 

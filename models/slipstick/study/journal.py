@@ -20,7 +20,7 @@ from typing import Any
 from slipstick.errors import InputError
 from slipstick.report.folder import locked
 from slipstick.study.engine import Limits
-from slipstick.study.points import PointBlock, SolvedBlock
+from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 
 NAME = ".points.sqlite"
 """The file in the folder of a report."""
@@ -28,13 +28,20 @@ NAME = ".points.sqlite"
 LEAST = 1e-3
 """Seconds of solving below which a block is not kept: to find it again would take about as long."""
 
+MOST_BYTES = 2**30
+"""Size of the file at which no more is kept; what is not, the next run solves again."""
+
 _TABLES = """
+begin;
 create table if not exists points (key blob primary key, points integer, failed integer, proof blob, body blob);
 create table if not exists about (name text primary key, value text);
+commit;
 """
 _ALLOWED = {("slipstick.answer", name) for name in ("Answer", "Value", "Limit", "Takeover")} | {
     ("slipstick.results.study", "Provenance"),
     ("slipstick.study.points", "SolvedBlock"),
+    ("slipstick.sim.estimate", "ReplicationResult"),
+    ("slipstick.sim.estimate", "Quantiles"),
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
     ("numpy._core.numeric", "_frombuffer"),
@@ -74,10 +81,11 @@ class Journal:
         self._file: sqlite3.Connection | None = None
         self._lock: int | None = None
         self._free = True
+        self._size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.exists() and self._open() and fresh:
             self._do("delete from points")
 
-    def find(self, block: PointBlock, limits: Limits) -> SolvedBlock | None:
+    def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
         """Give what an earlier run found; a point that failed is tried again where its limits are others."""
         if self._file is None:
             return None
@@ -86,21 +94,29 @@ class Journal:
             if row is not None and sha256(row[1]).digest() == row[0]:
                 with suppress(pickle.UnpicklingError):
                     result: SolvedBlock = _PointReader(io.BytesIO(row[1])).load()
-                    self._asked.add(key)
-                    self.found += block.count
+                    self.found += self._asked_for(block, key)
                     return result
         return None
 
-    def keep(self, block: PointBlock, found: SolvedBlock, seconds: float, limits: Limits) -> None:
+    def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
         """Write down a result that took its time."""
         failed = bool(found.failed) and not found.columns
         if (seconds < LEAST and not failed) or not (self._file is not None or (self._free and self._open())):
             return
         key = _of_failure(block, limits) if failed else block.key
         body = pickle.dumps(found, protocol=4)
-        self._asked.add(key)
-        row = (key, block.count, int(failed), sha256(body).digest(), body)
+        self._size += len(body)
+        if self._size > MOST_BYTES:
+            return
+        row = (key, self._asked_for(block, key), int(failed), sha256(body).digest(), body)
         self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+
+    def _asked_for(self, block: Block, key: bytes) -> int:
+        """Give the points of a block, which stay kept; a replication is kept only until its point is."""
+        if isinstance(block, ReplicationBlock):
+            return 0
+        self._asked.add(key)
+        return block.count
 
     def close(self, finished: bool = False) -> None:
         """Close the file, once the study is solved without what it did not ask for."""
@@ -149,7 +165,7 @@ class Journal:
         return InputError(f"{self.path} is no file of points ({error}); remove it, and the points are solved again")
 
 
-def _of_failure(block: PointBlock, limits: Limits) -> bytes:
+def _of_failure(block: Block, limits: Limits) -> bytes:
     """Give the key of a failure, which holds for some limits only."""
     return sha256(block.key + repr(limits).encode()).digest()
 
@@ -180,6 +196,8 @@ def kept_in(folder: Path) -> Kept:
         return Kept()
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            if not file.execute("select count(*) from sqlite_master").fetchone()[0]:
+                return Kept(running=True)  # a run has just made it
             points, failed = file.execute(
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()

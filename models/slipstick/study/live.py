@@ -11,9 +11,8 @@ import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, parameters
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Array, Tape
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw

@@ -7,7 +7,8 @@ hash of its content and of the code and libraries that solve it, says which resu
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property, reduce
 from hashlib import sha256
@@ -19,14 +20,17 @@ from slipstick.answer import Answer, Value
 from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD, moment, unit_of, until
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.results.study import Provenance
 
 if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter
     from slipstick.method.answers import Answers, CompiledModel
     from slipstick.method.methods import Subject
+    from slipstick.sim.estimate import ReplicationResult
+    from slipstick.sim.run import Replication
     from slipstick.sim.settings import Simulation
+    from slipstick.study.engine import Engine
 
 COLUMNS, BRIEF, WHOLE, WHY = "columns", "brief", "whole", "why"
 """What is asked of a block: all columns, the first quantity alone, the answer of a case, why its one point has no answer."""
@@ -35,6 +39,29 @@ _COMPUTING = (
     "answer.py expression late.py law method model queueing results service_times.py sim study/points.py vocabulary.py"
 )
 """The code that results of a block depend on; what reads files and writes reports does not change them."""
+
+Progress = Callable[[int], object]
+"""Is called with the number of further points that are done."""
+
+ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
+"""The engine of the study that runs."""
+
+
+def silent(points: int) -> None:
+    """Report no progress."""
+
+
+def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+    """Solve blocks by the engine of the study that runs; without one here, one after the other.
+
+    Parameters
+    ----------
+    blocks, progress : as for `slipstick.study.engine.Engine.solve`
+    """
+    from slipstick.study.engine import Engine  # a study that is only checked needs none
+
+    return (ENGINE.get() or Engine()).solve(blocks, progress)
+
 
 _QUANTILE = "response_time_quantile["
 _LIBRARIES = ("numpy", "scipy", "numba")
@@ -123,6 +150,18 @@ class PointBlock:
         request = (self.count, self.asked, self.wanted, self.every, self.answers)
         return sha256(self.solvable.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
 
+    @property
+    def parted(self) -> bool:
+        """Say whether it is simulated in replications, which may run side by side."""
+        model = self.solvable.model
+        program = isinstance(model, Model) and isinstance(model.population, PhasedPopulation | SuperstepPopulation)
+        return (self.replicated or program) and self.solvable.form.estimated
+
+    @property
+    def replicated(self) -> bool:
+        """Say whether the settings ask for several replications."""
+        return self.solvable.simulation.replications > 1
+
     def halves(self) -> tuple[PointBlock, PointBlock]:
         """Part the points in two."""
         cuts = slice(0, self.count // 2), slice(self.count // 2, self.count)
@@ -139,6 +178,23 @@ class PointBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicationBlock:
+    """One replication of the simulation of a point, solved by itself."""
+
+    replication: Replication
+    count: int = 1
+
+    @property
+    def key(self) -> bytes:
+        """Hash everything that its results depend on."""
+        given = self.replication
+        return sha256(_digest((given.plan, given.settings, given.number, engine_versions()))).digest()
+
+
+Block = PointBlock | ReplicationBlock
+
+
+@dataclass(frozen=True, slots=True)
 class SolvedBlock:
     """Results of a block, in the order of its points.
 
@@ -149,6 +205,7 @@ class SolvedBlock:
     limits : the limiting stage of each pipeline at each point
     answers : whole ones, where they were asked for
     failed : why its points have no answer, by number; or why the one that was asked about has none
+    run : of one replication of a simulation
     """
 
     columns: Mapping[str, Array] = field(default_factory=dict)
@@ -156,10 +213,13 @@ class SolvedBlock:
     limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     failed: Mapping[int, str] = field(default_factory=dict)
+    run: ReplicationResult | None = None
 
     @classmethod
-    def without_answer(cls, block: PointBlock, why: str) -> SolvedBlock:
+    def without_answer(cls, block: Block, why: str) -> SolvedBlock:
         """Give what stands for points that could not be solved."""
+        if isinstance(block, ReplicationBlock):
+            return cls(failed={0: why})
         methods = [block.solvable.method or "none"] * block.count
         blank = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=why)
         answers = (blank,) * block.count if block.asked == WHOLE or block.answers else ()
@@ -186,7 +246,7 @@ class SolvedBlock:
         return cls(columns, Provenance.joined(total, rows), limits, answers, failed)
 
 
-def solved(block: PointBlock) -> SolvedBlock:
+def solved(block: Block) -> SolvedBlock:
     """Solve a block, in this process.
 
     Raises
@@ -194,6 +254,11 @@ def solved(block: PointBlock) -> SolvedBlock:
     KeyboardInterrupt : a simulation was interrupted
     SlipstickError : the method cannot solve such a model
     """
+    if isinstance(block, ReplicationBlock):
+        run = block.replication.run()
+        if run.stopped == "interrupted":
+            raise KeyboardInterrupt
+        return SolvedBlock(run=run)
     if block.asked == WHOLE:
         return _case(block.solvable, block.wanted or ())
     form = block.solvable.form

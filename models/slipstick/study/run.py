@@ -15,7 +15,7 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
@@ -32,6 +32,7 @@ from slipstick.schema.kinds.study import (
     ProjectionPictureSpec,
     StudySpec,
     TimelineSpec,
+    study_model,
 )
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
@@ -49,14 +50,17 @@ from slipstick.study.cases import (
     shown,
     sweeps_of,
 )
-from slipstick.study.engine import Engine, Progress, silent
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, with_derived
+from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.solve import given_values, timeline_of
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
 
+if TYPE_CHECKING:
+    from slipstick.study.engine import Engine
+
 MOST_ANSWERS = 10_000
-"""Up to so many points `run` keeps whole answers for."""
+"""The largest number of points for which `run` keeps whole answers."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     library = Library()
     tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
     name = Path(reference).stem if isinstance(reference, str) else "study"
-    found = read_study(validate(StudySpec, tree), tree, library, overrides, fitted=True, name=name)
+    found = read_study(validate(study_model(tree), tree), tree, library, overrides, fitted=True, name=name)
     assert found.plans is not None  # all models are built before anything is solved
     return found
 
@@ -234,10 +238,10 @@ def _check_values(
     of_sweeps = {name: list(map(_NamesOf, built)) for name, built in points.items()}
     problems: list[Problem] = []
 
-    def check(place: Place, name: str, known: Sequence[ValueNames], who: str = "no answer has") -> None:
+    def check(place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has") -> None:
         if known and not any(name in each for each in known):
             near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
-            problems.append(study.problem(place, f"{who} the value {name}{near}"))
+            problems.append(study.problem(place, f"{found} the value {name}{near}"))
 
     if "answer" in study.spec.model_fields_set:
         everything = [named[name] for name in cases] + [each for several in of_sweeps.values() for each in several]
@@ -278,8 +282,11 @@ class _NamesOf(ValueNames):
 
     case: Evaluator
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.case.sampled_names or name in self.case.names
+
     def __getitem__(self, name: str) -> str:
-        return self.case.names[name]
+        return self.case.sampled_names[name] if name in self.case.sampled_names else self.case.names[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.case.names)

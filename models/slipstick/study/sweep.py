@@ -17,9 +17,18 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.engine import Progress, silent, solve
 from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
-from slipstick.study.points import BRIEF, COLUMNS, PointBlock, SolvableModel, SolvedBlock, is_transient
+from slipstick.study.points import (
+    BRIEF,
+    COLUMNS,
+    PointBlock,
+    Progress,
+    SolvableModel,
+    SolvedBlock,
+    is_transient,
+    silent,
+    solve,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -303,7 +312,7 @@ def _text(node: Node) -> str:
 
 
 MOST_WORDS = 1000
-"""Of so many points without an answer it is said why."""
+"""The number of points without an answer whose reason is printed."""
 
 
 def carried_out(

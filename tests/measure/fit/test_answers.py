@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.measure.fit.comparison import IntervalSettings, fits
-from slipstick.measure.fit.formula import Timings
+from slipstick_measure.fit.comparison import IntervalSettings, fits
+from slipstick_measure.fit.formula import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.formula import Timings
-from slipstick.measure.fit.intervals import resample
-from slipstick.measure.fit.least_squares import fit
+from slipstick_measure.fit.families import FAMILIES
+from slipstick_measure.fit.formula import Timings
+from slipstick_measure.fit.intervals import resample
+from slipstick_measure.fit.least_squares import fit
 from tests.measure.fit.truths import TRUTHS, noisy
 
 LEVEL, DRAWS = 0.9, 40

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
-from slipstick.measure.fit.comparison import APART, compare
-from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.formula import Array, Timings
-from slipstick.measure.fit.least_squares import fit
+from slipstick_measure.fit.comparison import APART, compare
+from slipstick_measure.fit.families import FAMILIES
+from slipstick_measure.fit.formula import Array, Timings
+from slipstick_measure.fit.least_squares import fit
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 
 FAR = np.array([64.0, 128.0])
@@ -184,3 +184,13 @@ def test_too_little_data_is_said() -> None:
     own = compare(noisy(TRUTHS["lock"], 0), ["latency", "usl"])
     words = "for one size and weak scaling, latency is the same as power-log"
     assert own.failed == {"latency": words}
+
+
+def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
+    from slipstick_measure.fit.formula import nonnegative
+
+    with pytest.raises(NoAnswerError) as caught:
+        nonnegative(np.array([[1.0, 1e308], [1.0, 1e308]]), np.array([1e-9, 1.0]))
+    assert (
+        str(caught.value) == "a term of the formula is too large beside these times to be fitted; check times and sizes"
+    )

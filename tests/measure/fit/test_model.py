@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, SpecError
-from slipstick.measure.fit.comparison import compare
-from slipstick.measure.fit.formula import Family, Timings
-from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.model import FitSettings, prepare_model
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
+from slipstick_measure.fit.comparison import compare
+from slipstick_measure.fit.formula import Family, Timings
+from slipstick_measure.fit.least_squares import fit
+from slipstick_measure.fit.model import FitSettings, prepare_model
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 
 LOCK = """

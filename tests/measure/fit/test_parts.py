@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.measure.fit.extrapolation import Extrapolation, size_needed
-from slipstick.measure.fit.families import FAMILIES, cycle_times, largest_of
-from slipstick.measure.fit.formula import Timings, timings_of
-from slipstick.measure.fit.least_squares import fit
+from slipstick_measure.fit.extrapolation import Extrapolation, size_needed
+from slipstick_measure.fit.families import FAMILIES, cycle_times, largest_of
+from slipstick_measure.fit.formula import Timings, timings_of
+from slipstick_measure.fit.least_squares import fit
 from tests.measure.data import run, table
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 

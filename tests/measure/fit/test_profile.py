@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import t
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.formula import Timings
-from slipstick.measure.fit.intervals import profile, resample
-from slipstick.measure.fit.least_squares import fit
+from slipstick_measure.fit.families import FAMILIES
+from slipstick_measure.fit.formula import Timings
+from slipstick_measure.fit.intervals import profile, resample
+from slipstick_measure.fit.least_squares import fit
 from tests.measure.fit.truths import TRUTHS, noisy
 
 

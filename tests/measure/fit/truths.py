@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slipstick.measure.fit.families import cycle_times, largest_of
-from slipstick.measure.fit.formula import Array, Timings
+from slipstick_measure.fit.families import cycle_times, largest_of
+from slipstick_measure.fit.formula import Array, Timings
 
 __all__ = ["MEASURED", "TRUTHS", "Truth", "noisy"]
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
+from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import SlipstickError, SpecError
-from slipstick.measure.fit.formula import Array
-from slipstick.measure.imports.formats import IMPORTS, import_spec
-from slipstick.measure.imports.network import message_ranges
-from slipstick.measure.measurements import Hints
+from slipstick_measure.fit.formula import Array
+from slipstick_measure.imports.formats import IMPORTS, import_spec
+from slipstick_measure.imports.network import message_ranges
+from slipstick_measure.measurements import Hints
 from tests.measure.damage import damaged
 from tests.measure.data import sample
 
@@ -27,6 +29,7 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
     "hpcg.txt": (FILES / "hpcg.txt", "machine", {"base": "linux-cluster"}),
     "mlc.txt": (FILES / "mlc.txt", "machine", {"base": "two-socket-server"}),
     "perf.csv": (FILES / "perf.csv", "activity", {"hints": Hints(processors=4)}),
+    "model.jsimg": (FILES / "model.jsimg", "queueing-network", {}),
     "model.jmva": (FILES / "model.jmva", "queueing-network", {}),
     "model.lqnx": (FILES / "model.lqnx", "queueing-network", {}),
     "model-pdq.c": (FILES / "model-pdq.c", "queueing-network", {}),
@@ -163,6 +166,84 @@ def test_models_of_other_tools_give_the_same_numbers(tmp_path: Path) -> None:
     assert [pdq["stations"]["cpu"]["servers"], pdq["stations"]["network"]["discipline"]] == [2, "is"]
 
 
+def test_a_model_of_jsim_keeps_classes_that_change_and_probabilities(tmp_path: Path) -> None:
+    """By hand: Web visits the CPU 1 / 0.3 times; Jobs come back 3 to 1 as themselves, and night jobs at even odds of the disk."""
+    spec = import_spec([FILES / "model.jsimg"])
+    stations, chains = spec.document["stations"], spec.document["chains"]
+    assert {name: each["discipline"] for name, each in stations.items()} == {
+        "Think": "is",
+        "CPU": "ps",
+        "Disk-1": "fcfs",
+    }
+    assert stations["CPU"]["scv"]["Web"] == 0.25
+    assert chains["Jobs-chain"]["population"] == 4
+    assert "all but mean and variance of the HyperExp times of Jobs at CPU" in spec.words[-1]
+    (tmp_path / "shop.yaml").write_text(spec.text())
+    answer = solve(tmp_path / "shop.yaml")
+    assert answer.exact
+    assert answer["utilization[Web,CPU]"] == pytest.approx(0.5 / 0.3 * 0.5 / 2)
+    assert answer["utilization[Web,Disk-1]"] == pytest.approx(0.5 * 0.7 / 0.3 * 0.25)
+    # Three of four cycles are of jobs: 2 visits of the CPU each, whoever they are.
+    cycles = answer["throughput[Jobs-chain]"] or 0.0
+    assert answer["utilization[Jobs,Disk-1]"] == pytest.approx(cycles * 0.8 * 0.25)
+    assert answer["utilization[Night-jobs,CPU]"] == pytest.approx(cycles * 0.2 * 2 * 0.5 / 2)
+
+
+def jsim(change: str, to: str) -> str:
+    text = (FILES / "model.jsimg").read_text()
+    assert change in text
+    return text.replace(change, to)
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "message"),
+    [
+        ("RoutingStrategies.RandomStrategy", "RoutingStrategies.ShortestQueueLengthRoutingStrategy", "which a network does not have"),
+        ("<value>0.3</value>", "<value>0.2</value>", "add up to 0.9, not to 1"),
+        ("random.HyperExp", "random.BurstDistribution", "the time of Jobs at CPU is a 'BurstDistribution'"),
+        ("<value>Sink</value>", "<value>Sunk</value>", "there is no node 'Sunk' to go to"),
+        ('className="JobSink"', 'className="Fork"', "'Sink' is a Fork, which a network does not have"),
+        ('target="Disk 1"/>', 'target="Disk 9"/>', "there is no node 'Disk 9'"),
+        ("PutStrategies.TailStrategy", "PutStrategies.SJFStrategy", "customers queue at 'Disk 1' by 'SJFStrategy'"),
+        ('referenceSource="Source "', 'referenceSource="Sours"', "there is no node 'Sours' where 'Web' begin"),
+        ("<value>0.75</value>", "<value>0.5</value>", "change at 'Change' with probabilities of 0.75 in all, not 1"),
+    ],
+)  # fmt: skip
+def test_what_a_network_has_not_is_refused_of_jsim(change: str, to: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "model.jsimg").write_text(jsim(change, to))
+    with pytest.raises(SpecError) as found:
+        import_spec([tmp_path / "model.jsimg"])
+    assert message in str(found.value)
+
+
+def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> None:
+    def imported(text: str) -> Any:
+        (tmp_path / "model.jsimg").write_text(text)
+        return import_spec([tmp_path / "model.jsimg"])
+
+    full = imported(jsim("<value>-1</value>", "<value>7</value>")).document["stations"]
+    assert [full[name].get("capacity") for name in ("Think", "CPU", "Disk-1")] == [None, 7, 7]
+    ranked = jsim("PutStrategies.TailStrategy", "PutStrategies.TailStrategyPriority")
+    ranked = imported(ranked.replace('name="Web" priority="0"', 'name="Web" priority="2"')).document["stations"][
+        "Disk-1"
+    ]
+    assert ranked["priority"] == {"Web": 0, "Jobs": 2, "Night-jobs": 2}
+    assert ranked["discipline"] == "priority"
+    numbers = "".join(
+        f'<subParameter classPath="java.lang.Double" name="{name}"><value>{value}</value></subParameter>'
+        for name, value in (("lambda0", 0.2), ("lambda1", 1.5), ("sigma0", 0.1), ("sigma1", 0.5))
+    )
+    start, rest = (
+        (FILES / "model.jsimg").read_text().split('<subParameter classPath="jmt.engine.random.ExponentialPar"', 1)
+    )
+    start = start.replace("jmt.engine.random.Exponential", "jmt.engine.random.MMPP2")
+    _, rest = rest.split("</subParameter></subParameter></subParameter>", 1)
+    text = f'{start}<subParameter classPath="jmt.engine.random.MMPP2Par" name="distrPar">{numbers}</subParameter></subParameter>{rest}'
+    web = imported(text).document["chains"]["Web"]
+    told = [web[each]["value"] for each in ("arrivals", "burst_arrivals", "quiet_time", "burst_time")]
+    assert told == ["0.2 /s", "1.5 /s", "10 s", "2 s"]
+
+
 LQN = '<lqn-model><processor name="p"><task name="t" scheduling="ref"><entry name="e">{}</entry></task></processor></lqn-model>'
 CALL = '<activity name="a" host-demand-mean="1"><synch-call dest="{}" calls-mean="1"/></activity>'
 
@@ -186,7 +267,7 @@ CALL = '<activity name="a" host-demand-mean="1"><synch-call dest="{}" calls-mean
         ("<a>" * 99 + "<lqn-model/>", {}, "more than 60 elements inside one another"),
         (LQN.format(CALL.format("e")), {}, "'e' calls itself"),
         (LQN.format(CALL.format("f")), {}, "there is no entry 'f'"),
-        ("<model><sim name='x'/></model>", {}, "let JMT convert it to JMVA"),
+        ("<model><sim name='x'/></model>", {}, "there is no class of customers, or no station, in it"),
         ("# OSU MPI Latency Test v7\n# Size  Latency (us)\n8 1\n16 1\n32 0\n", {"placement": "switch"}, "time: is 0; a message takes some time"),
         (
             ("# Benchmarking PingPong\n #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n# Benchmarking PingPing\n"

@@ -11,13 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from slipstick.errors import MissingExtraError, SlipstickError, SpecError, UnknownNameError
-from slipstick.measure import traces
-from slipstick.measure.account import measured
-from slipstick.measure.formats import read
-from slipstick.measure.measurements import Hints
-from slipstick.measure.traces import readers
-from slipstick.measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
-from slipstick.measure.traces.trace import ProgramTrace
+from slipstick_measure import traces
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read
+from slipstick_measure.measurements import Hints
+from slipstick_measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
+from slipstick_measure.traces.trace import ProgramTrace
 from tests.measure.damage import damaged
 
 FILES = Path(__file__).parent / "files"
@@ -125,7 +124,7 @@ def test_otf2_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(readers, "import_module", missing)
+    monkeypatch.setattr("slipstick.errors.import_module", missing)
     with pytest.raises(MissingExtraError, match="reading OTF2 archives needs otf2: pip install otf2"):
         read_trace(tmp_path / "traces.otf2")
 
@@ -163,7 +162,7 @@ def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: 
         return nullcontext(archive)
 
     fake = SimpleNamespace(reader=SimpleNamespace(open=opened), Error=KeyError)
-    monkeypatch.setattr(readers, "import_module", lambda name: fake)
+    monkeypatch.setattr("slipstick.errors.import_module", lambda name: fake)
     trace = read_trace(tmp_path / "x.otf2")
     assert spans_of(trace) == [("rank 0", "work", 0.0, pytest.approx(400e-6))]
     assert (trace.objects, trace.accesses.time.tolist()) == (("1",), [pytest.approx(200e-6)])

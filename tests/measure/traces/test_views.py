@@ -13,10 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, SpecError, UnknownNameError
-from slipstick.measure.account import measured
-from slipstick.measure.traces.readers import read_trace
-from slipstick.measure.traces.trace import ProgramTrace, TraceColumns, trace_of
-from slipstick.measure.traces.views import (
+from slipstick.method.simulation.flatten import timeline
+from slipstick.model.activity import delay, fork, hold, service, then
+from slipstick.model.system import Model, closed_model
+from slipstick.report.timeline import chrome_trace
+from slipstick.schema.library import Library
+from slipstick_measure.account import measured
+from slipstick_measure.traces.readers import read_trace
+from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of
+from slipstick_measure.traces.views import (
     SwitchedNetwork,
     by_window,
     concurrency,
@@ -25,11 +30,6 @@ from slipstick.measure.traces.views import (
     network_called,
     views_of,
 )
-from slipstick.method.simulation.flatten import timeline
-from slipstick.model.activity import delay, fork, hold, service, then
-from slipstick.model.system import Model, closed_model
-from slipstick.report.timeline import chrome_trace
-from slipstick.schema.library import Library
 
 FILES = Path(__file__).parent / "files"
 
@@ -147,6 +147,7 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     assert sum(rows) == views.answer["accesses"]
     assert min(rows) > 3
     waiting = views_of(read).contention
+    assert views_of(read).answer.units["contention[door]"] == "s"
     assert float(waiting["door"].sum()) == pytest.approx(4 * one.account["lock:door"], rel=1e-6)
 
 
@@ -213,7 +214,7 @@ def test_contention_on_a_machine() -> None:
     assert network.slot == pytest.approx(4e-6)  # four stages there and back, the word and the module
     trace = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 1.0, 2) for p in range(4)])
     views = views_of(trace, network=network)
-    assert views.answer["contention[module]"] == 7.0
+    assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (7.0, "1")
     assert views.conflicts
     assert network_called("sequent-symmetry-s81", Library()).ports is None
     with pytest.raises(SpecError, match="has no shared memory, so no network between processors and modules"):

@@ -143,13 +143,11 @@ def test_an_approximate_answer_promises_what_its_notes_say() -> None:
 
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
     form = MeanValue(closed_model(THINK >> service("bus", 1.0), 4))
-    swept = form.points({"population.processors": np.array([4.0, 2.5, 20_000.0, 0.0])})
-    words = (
-        "mean-value counts processors one by one: the population of model must be a whole number from 1 to 10000, got"
-    )
-    assert [swept.answer(index).failed for index in range(4)] == [None, f"{words} 2.5", f"{words} 20000", f"{words} 0"]
+    swept = form.points({"population.processors": np.array([4.0, 2.5, 2_000_000.0, 0.0])})
+    words = "mean-value counts processors one by one: the population of model must be a whole number from 1 to 1,000,000, got"
+    assert [swept.answer(index).failed for index in range(4)] == [None, f"{words} 2.5", f"{words} 2e+06", f"{words} 0"]
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True, True, True]
-    with pytest.raises(NoAnswerError, match=r"must be a whole number from 1 to 10000, got 2\.5"):
+    with pytest.raises(NoAnswerError, match=r"must be a whole number from 1 to 1,000,000, got 2\.5"):
         solve(form.model, {"population.processors": 2.5}, method="mean-value")
 
 

@@ -78,7 +78,7 @@ def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(
         *program.CONSTRUCTS,
         "**all**",
     ]
-    assert "15 models, numbers 1 to 1: " in printed
+    assert "16 models, numbers 1 to 1: " in printed
     lines = kept.read_text()
     program.main([*short, "--only", "locks,phases"])
     assert kept.read_text() == lines
@@ -105,6 +105,7 @@ def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_th
     said = form._OUTSIDE
     assert f"errors of up to {worst['**all**'][constant]} % were measured" in said[0]
     assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[2]
+    assert f"errors of up to {max(worst['reader-writer locks'][:constant])} % were measured" in said[6]
     nested = [float(cell.split("/")[1].strip(" *")) for cell in rows["nested locks"][:constant]]
     assert (
         f"up to {max(nested):.0f} % were measured in 95 of 100, at most {max(worst['nested locks'][:constant])} %"

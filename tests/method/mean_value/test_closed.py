@@ -17,7 +17,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, visits
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.method.simulation.form import solve
-from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service
+from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service, then
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
@@ -228,7 +228,7 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
     )
     half = MeanValue(grouped_model({"test": (1, cycle()), "others": (2, cycle("o."))}))
     assert half.points({"groups.others.processors": 1.5}).answer(0).failed == (
-        "mean-value counts processors one by one: the processors of group others must be a whole number from 0 to 10000, "
+        "mean-value counts processors one by one: the processors of group others must be a whole number from 0 to 1,000,000, "
         "got 1.5"
     )
 
@@ -269,3 +269,11 @@ def test_alike_resources_are_folded_into_one_without_another_answer(kind: str, m
         assert folded[name] == pytest.approx(value.value, rel=1e-9), name
     assert folded.steps == pytest.approx(plain.steps, rel=1e-9)
     assert folded.gradient.get("time", {}) == pytest.approx(plain.gradient.get("time", {}), rel=1e-6, abs=1e-12)
+
+
+def test_what_would_take_hours_is_left_to_simulation() -> None:
+    steps = [service("bus", 1.0, name=f"step-{number}") for number in range(2001)]
+    long = closed_model(then(*steps), 2, resources={"bus": Station()})
+    assert MeanValue(long).points({}).answer(0).failed == (
+        "mean-value would follow 2001 visits to resources, at most 2000; simulate it"
+    )

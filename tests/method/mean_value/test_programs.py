@@ -128,7 +128,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
         == "the count of phase 1 comes out as -1, which mean-value cannot take"
     )
     assert form.points({"p": 2.5}).answer(0).failed == (
-        "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 10000, "
+        "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 1,000,000, "
         "got 2.5"
     )
 

@@ -99,3 +99,13 @@ def test_a_fractional_number_of_items_is_interpolated() -> None:
     form = MeanValue(closed_model(pipeline(stages, Parameter("items", value=3.0)), 1))
     assert form.times({"items": np.array([1.0, 2.5, 3.0])}).tolist() == [3.0, 6.0, 7.0]
     assert form.points({}).answer(0).gradient["time"]["items"] == pytest.approx(2.0)
+
+
+def test_the_time_of_works_at_several_servers_varies_as_it_should() -> None:
+    # Four works begin at once at two servers: three ends at rate 2, then one at rate 1. Beside a delay of 2.5 the variance counts.
+    t = np.arange(0.0, 40.0, 0.002)
+    ends = np.convolve(4 * t**2 * np.exp(-2 * t), np.exp(-t))[: len(t)] * 0.002
+    exact = 2.5 + float(np.sum((1 - np.cumsum(ends) * 0.002)[t >= 2.5])) * 0.002
+    works = fork(*(service("disk", 1.0, name=f"work-{number}", scv=1.0) for number in range(4)))
+    model = closed_model(fork(works, delay(2.5, name="beside")), 1, resources={"disk": Station(servers=2)})
+    assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(exact, rel=0.05)

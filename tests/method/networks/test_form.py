@@ -216,7 +216,9 @@ def test_a_station_that_is_full_loses_who_arrives() -> None:
     assert answer["throughput[jobs]"] == pytest.approx(0.5 * (1 - lost))
     with pytest.raises(NoAnswerError) as caught:
         solve(LOSSY, method="exact")
-    assert str(caught.value) == ("cpu has a capacity, which the method exact does not take; ask for markov-chain")
+    assert str(caught.value) == (
+        "cpu has a capacity, which the method exact does not take; ask for markov-chain or simulation"
+    )
 
 
 class TestSweeps:

@@ -322,7 +322,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
     (
         LOOP,
         (
-            "a cycle of jobs may begin at cpu, which may be full: who is lost would come back at the same instant; give "
+            "a cycle of jobs may begin at cpu, which may be full: a lost customer would come back at the same instant; give "
             "jobs a think time, or cpu more capacity"
         ),
     ),

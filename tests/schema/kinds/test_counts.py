@@ -78,13 +78,13 @@ def test_a_machine_that_is_not_that_of_the_counts_is_noted(tmp_path: Path, capsy
     path = tmp_path / "mine.yaml"
     path.write_text(MEASURED)
     given = ["--set", f"counts={path}", "--set", "sequential=10 s", "--set", "machine.memory.page=16 KiB"]
-    assert main(["solve", "dvsm/application", "--machine", "rs6000-43p-atm", *given]) == 0
+    assert main(["solve", "dvsm/application", "--all", "--machine", "rs6000-43p-atm", *given]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "machine.memory.page is 16384 B, but counts" in told
     assert "machine.processors.count is 8, but counts" in told
     assert "machine.network is not the one" not in told
     given[-1] = "machine.network=infiniband-hdr"
-    assert main(["solve", "dvsm/application", "--machine", "rs6000-43p-atm", *given]) == 0
+    assert main(["solve", "dvsm/application", "--all", "--machine", "rs6000-43p-atm", *given]) == 0
     assert "machine.network is not the one that the dvsm costs" in " ".join(capsys.readouterr().out.split())
 
 

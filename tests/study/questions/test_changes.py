@@ -130,7 +130,7 @@ WRONG = [
         "{set: {populaton.processors: 2}, cost: 6}",
         "there is no path 'populaton'; did you",
     ),
-    ("under: [fast.yaml]", "under: [fst.yaml]", "there is no file 'fst.yaml'; check its name"),
+    ("under: [fast.yaml]", "under: [fst.yaml]", "there is no file 'fst.yaml'; did you mean 'fast.yaml'?"),
     ("  budget: 8", "  cases: [bass]", "rank.cases.0: there is no case 'bass'; did you mean 'base'?"),
 ]
 

@@ -178,7 +178,7 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
 
 
 WRONG = [
-    ("[trend.yaml]", "[trends.yaml]", "project.trends.0: there is no file 'trends.yaml'; check its name"),
+    ("[trend.yaml]", "[trends.yaml]", "project.trends.0: there is no file 'trends.yaml'; did you mean 'trend.yaml'?"),
     ("[trend.yaml]", "[milestone]", "project.trends.0: there is no trend 'milestone'; did you mean 'milestones'?"),
     (
         "base_year: 2005",

@@ -49,6 +49,11 @@ def checked(*statements: str) -> StatementsResult:
         ("value: time, of: [base, far, slow], smallest: [base, far]", "hit"),
         ('value: "account[memory]", per: overhead, of: [base], about: 79 %, within: 0.5 %', "hit"),
         ("value: time, of: [far], relative_to: [base], about: 108 %, within: 0.5 %", "hit"),
+        ("value: overhead, other: [time], of: [base, far], below: [base, far]", "hit"),
+        ("value: overhead, other: [time], of: [base, far], above: [base]", "miss"),
+        ('value: time, other: [overhead, "account[memory]"], of: [base], above: [base]', "hit"),
+        ('value: overhead, added: ["account[memory]"], per: time, of: [base], from: 69 %, to: 70 %', "hit"),
+        ("value: overhead, other: [time], of: [base], relative_to: [base], about: 38.8 %, within: 0.5 %", "hit"),
         ("value: overhead_reduction, of: [base-nearer, far-nearer], smallest: [base-nearer]", "hit"),
         ("value: overhead_reduction, of: [base-nearer], about: 10.5 %, within: 0.1 %", "hit"),
     ],
@@ -141,6 +146,15 @@ REFUSED = [
         "50 ms is compared with a plain number; write such a value",
     ),
     ("value: tme, of: [base], to: 1", "base, under of, has no value tme; did you mean 'time'?"),
+    (
+        "value: time, other: [overhead], of: [base], to: 1 s",
+        "other is for answers under relative_to, above or below; write one of them",
+    ),
+    ("value: time, other: [efficiency], of: [base], above: [base]", "values of several units are compared: 1, s"),
+    (
+        "value: time, other: [overhad], of: [base], above: [base]",
+        "base, under above, has no value overhad; did you mean",
+    ),
     ("value: time, per: efficiency, of: [base], to: 1 s", "values of several units are compared: 1, s"),
     ("value: time, of: [bas], to: 1 s", "there is no case 'bas'; did you mean 'base'?"),
 ]

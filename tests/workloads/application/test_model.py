@@ -10,9 +10,13 @@ import slipstick
 from slipstick import PROGRAMS, Simulation, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
+from slipstick.method.names import names_of, parameters_of_model
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
+from slipstick.schema.library import Library
+from slipstick.schema.programs import load_counts
+from slipstick.schema.text import Mark
 from tests.closed_form import solve
 
 FE, ATM = "rs6000-43p-fast-ethernet", "rs6000-43p-atm"
@@ -227,3 +231,22 @@ def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
     assert model(given) is not model(given, ATM)
     # Other counts are others even where they hold the same; nothing compares what may be changed.
     assert model(given) is not model(idle_pair(ProcessorTally(work=99)))
+
+
+@pytest.mark.parametrize("name", ["raytrace-image-128", "is"])
+def test_a_sample_has_names_and_parameters_of_the_whole(name: str) -> None:
+    """A study is checked by it, so what it lacks may be there, but what it has must be."""
+    given, on = load_counts(name, Mark("", 1, 1), Library()), machine()
+    build, build_sample = PROGRAMS["dvsm/application"].builders(on, counts=given, sequential=10.0)
+    assert build_sample is not None
+    whole, part = build(), build_sample()
+    assert parameters_of_model(part).keys() == parameters_of_model(whole).keys()
+    assert set(names_of(part, None)) < set(names_of(whole, None))
+
+
+def test_a_sample_is_refused_where_the_whole_is() -> None:
+    idle = counts((ProcessorTally(empty=1),))
+    for make in PROGRAMS["dvsm/application"].builders(machine(), counts=idle, sequential=10.0):
+        assert make is not None
+        with pytest.raises(ModelError, match="hold no work"):
+            make()

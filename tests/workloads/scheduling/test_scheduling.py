@@ -11,9 +11,9 @@ from scipy.stats import chi2
 from slipstick import Simulation, solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
-from slipstick.measure.traces.trace import ProgramTrace, trace_of
-from slipstick.measure.traces.views import matrix
 from slipstick.method.simulation.flatten import timeline
+from slipstick_measure.traces.trace import ProgramTrace, trace_of
+from slipstick_measure.traces.views import matrix
 from slipstick_workloads.scheduling.matching import MATCHING, WORD, links, sequence, tasks
 from slipstick_workloads.scheduling.newton import BLOCKS, accesses, iterations
 from tests.specs import shared_machine

@@ -350,6 +350,66 @@ def test_circuits_hold_the_outputs_of_switches_while_they_wait_for_the_next() ->
     assert contended < 0.8 * free
 
 
+def circuits_given_up(processors: int, held: float, pause: float, compute: float, until: float) -> float:
+    """Give the rate of accesses to four modules over two stages of 2 x 2 switches; who finds a taken output tries again later."""
+    draw, made, free = random.Random(4), 0, dict[str, float]()
+
+    def path() -> tuple[str, str]:
+        source, target = draw.randrange(2), draw.randrange(4)
+        return f"output {2 * source + target // 2}", f"module {target}"
+
+    attempts = [(0.0, one, path()) for one in range(processors)]
+    while attempts[0][0] < until:
+        now, one, way = attempts[0]
+        if all(free.get(each, 0.0) <= now for each in way):
+            free.update(dict.fromkeys(way, now + held))
+            after = held + (draw.expovariate(1 / compute) if compute else 0.0)
+            made += 1
+            heapq.heapreplace(attempts, (now + after, one, path()))
+        else:
+            heapq.heapreplace(attempts, (now + pause, one, way))
+    return made / until
+
+
+@pytest.mark.parametrize(("compute", "promised"), [(0, 0.07), (4, 0.03)])
+def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promised: float) -> None:
+    """As a simulation that shares no code; mean value with a pause of a quarter of the time for which a circuit is held."""
+    small = with_modules(4.0)
+    assert isinstance(small.interconnect, Multistage)
+    pause = Number(0.75 * US, TIME)
+    machine = replace(
+        small, interconnect=replace(small.interconnect, radix=Number(2.0), ports=Number(4.0), retry=pause)
+    )
+    given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "compute": compute, "scv": 1}
+    both = unit(machine, **given, stages="contend", refused="retry")
+    found, approximate = (slipstick.solve(both, method=each)["throughput"] for each in ("simulation", "mean-value"))
+    step = slipstick.solve(unit(machine, accesses=0, compute=1), method="closed-form")["time"] or 0.0
+    alone = circuits_given_up(6, 3 * US, 0.75 * US, compute * step, 30e-3)
+    assert found == pytest.approx(alone, rel=0.02)
+    assert approximate == pytest.approx(alone, rel=promised)
+
+
+def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outputs() -> None:
+    """A circuit that waits holds what others need (tree saturation); one that is refused leaves it free."""
+    small = with_modules(4.0)
+    assert isinstance(small.interconnect, Multistage)
+    machine = replace(small, interconnect=replace(small.interconnect, radix=Number(2.0), ports=Number(4.0)))
+    computing = {"compute": 1, "scv": 1, "other_compute": 1, "other_scv": 1}
+    hot: dict[str, Any] = {
+        "pattern": "random",
+        "elements": 4,
+        "competitors": 5,
+        "other_pattern": "uniform",
+        "other_stride": 0,
+    }
+    free, queued, retried = (
+        slipstick.solve(unit(machine, **hot, **computing, stages=stages, refused=refused), method="simulation")["time"]
+        or 0.0
+        for stages, refused in (("free", "retry"), ("contend", "queue"), ("contend", "retry"))
+    )
+    assert free < retried < 0.9 * queued
+
+
 def test_packets_take_one_output_after_the_other() -> None:
     given: dict[str, Any] = {"elements": 4, "competitors": 0, "stages": "contend"}
     found = slipstick.solve(unit(TC2000, **given), method="simulation")
@@ -360,7 +420,5 @@ def test_packets_take_one_output_after_the_other() -> None:
 def test_stages_contend_where_there_are_any_and_not_too_many() -> None:
     with pytest.raises(ModelError, match="sequent-symmetry-s81 has no stages of switches; leave out stages: contend"):
         unit(SYMMETRY, stages="contend")
-    with pytest.raises(ModelError, match="which holds of outputs cannot say: leave out refused or stages"):
-        unit(shared_machine("bbn-gp1000"), stages="contend", refused="retry")
     with pytest.raises(ModelError, match="at most 4096; give fewer elements or modules"):
         unit(shared_machine("bbn-gp1000"), stages="contend", elements=LARGE, pattern="random")

@@ -107,7 +107,7 @@ class _PhaseSolver:
         """Answer for the phase alone; the account is the mean over all processors, idle ones included."""
         table, count = MeanValueTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
-        for solved in self.recursion.solve(numbers, sizes, points, [count]):
+        for solved in self.recursion.solve(numbers, sizes, points, [count], every=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, found=solved.state.first.found.copy())
             here, times = (

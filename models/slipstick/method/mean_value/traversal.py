@@ -130,6 +130,10 @@ class Traversal:
                     return service
                 self._note_leads(visit)
                 return self._visited(visit, service)
+            case VisitedHold(visit, VisitedHold(inner) as body, True):
+                waited = self._held(visit, body)
+                self._visited(visit, self.services[inner.index])
+                return sum_of([waited, self.wait(visit)])
             case VisitedHold(visit, body):
                 return self._visited(visit, self._held(visit, body))
             case Then(parts):
@@ -534,7 +538,7 @@ class _SynchronizedStart:
             case Then(parts):
                 for part in parts:
                     self._pass(part)
-            case VisitedStep(_, visit) | VisitedHold(visit, _) if visit is not None and _queued(visit):
+            case VisitedStep(_, visit) | VisitedHold(visit, _, False) if visit is not None and _queued(visit):
                 self._queue(visit, np.ones(1))
             case Repeat(count, VisitedStep(_, visit)) if visit is not None and _queued(visit):
                 self._queue(visit, self.made.numbers[count])

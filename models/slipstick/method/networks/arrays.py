@@ -34,6 +34,7 @@ class NetworkPoints:
     references : of each chain the class and the station where its cycles begin, by number
     classes : their names
     wrong : why a point has no answer, by its number
+    patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer abandons a queue
     """
 
     network: NetworkArrays
@@ -46,12 +47,14 @@ class NetworkPoints:
     references: Sequence[tuple[int, int]]
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
+    patience: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, points: Any) -> NetworkPoints:
         """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
         ways = None if self.ways is None else self.ways.select(points)
-        return replace(self, network=self.network.select(points), ways=ways, wrong={}, **cubes)
+        patience = {**self.patience, "patience": self.patience["patience"][points]} if self.patience else {}
+        return replace(self, network=self.network.select(points), ways=ways, wrong={}, patience=patience, **cubes)
 
 
 SMALLEST, LARGEST = 1e-150, 1e150
@@ -152,6 +155,7 @@ class NetworkLayout:
             ],
             classes=self.classes,
             wrong=wrong,
+            patience=self._patience(columns, [(label,) for label in self.classes]),
         )
 
     def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
@@ -211,6 +215,11 @@ class NetworkLayout:
             for name, each in named.items()
             if isinstance(each, OpenClass) and each.bursty
             for key in ("burst_time", "quiet_time")
+        } | {
+            f"stations.{name}.{key}.{label}"
+            for name, station in self.model.stations.items()
+            for key in ("patience", "timeout")
+            for label in getattr(station, key)
         }
         for path, column in columns.items():
             values = column.real
@@ -221,7 +230,12 @@ class NetworkLayout:
                 kind = "a whole number" if path.endswith(".population") else "a finite number"
                 wrong.setdefault(int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}")
             for point in np.flatnonzero(values == 0) if path in lasting else ():
-                wrong.setdefault(int(point), f"{path} must be above 0 s: without bursts leave it out")
+                without = (
+                    "patience a capacity says which customers do not wait"
+                    if "patience" in path or "timeout" in path
+                    else ""
+                )
+                wrong.setdefault(int(point), f"{path} must be above 0 s: without {without or 'bursts leave it out'}")
             for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
                 span = f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got {values[point]:g}"
                 wrong.setdefault(int(point), f"{span}; beyond that products of numbers leave the range of doubles")
@@ -276,6 +290,7 @@ class NetworkLayout:
                 population[:, c] = np.round(columns[f"{prefix}.population"].real)
         members = [each.members for each in self.chains.values()]
         batch = tuple(each.batch if isinstance(each, OpenClass) else 1 for each in members)
+        traced = tuple(isinstance(each, OpenClass) and bool(each.trace) for each in members)
         return NetworkArrays(
             service=service,
             visits=visits,
@@ -294,7 +309,27 @@ class NetworkLayout:
             blocking=tuple(each.blocking for each in stations),
             bursts=bursts if bursts.any() else None,
             batch=batch if max(batch, default=1) > 1 else (),
+            traced=traced if any(traced) else (),
+            **self._patience(columns, [chain.classes for chain in self.chains.values()]),
         )
+
+    def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
+        """Give how long customers wait at each station, and whether that is constant; of a chain, one class that does."""
+        given = [
+            (c, k, key, columns[f"stations.{name}.{key}.{label}"])
+            for c, labels in enumerate(members)
+            for k, (name, station) in enumerate(self.model.stations.items())
+            for key in ("patience", "timeout")
+            for label in labels
+            if label in getattr(station, key)
+        ]
+        if not given:
+            return {}
+        shape = (len(given[0][3]), len(members), len(self.stations))
+        patience, constant = np.zeros(shape, np.result_type(float, *columns.values())), np.zeros(shape[1:], dtype=bool)
+        for c, k, key, times in given:
+            patience[:, c, k], constant[c, k] = times, key == "timeout"
+        return {"patience": patience, "timeouts": constant}
 
     def _bursts(self, columns: Columns, prefix: str) -> Array:
         """Give the rates of arrivals between bursts and in them, and the rates at which bursts begin and end [points, 4]."""

@@ -50,7 +50,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     ----------
     model : the network
 
-    Where a station has a capacity there are none, and the answer says so.
+    Where customers are lost or blocked there are none, and the answer says so.
 
     Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5.
     """
@@ -76,8 +76,8 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
     """Say of each point without bounds why it has none."""
     network, wrong = arrays.network, unsolvable(arrays)
-    for k in np.flatnonzero(arrays.network.limited):
-        why = f"{network.stations[k]} has a capacity, and the bounds do not cover loss or blocking"
+    if network.losses:
+        why = f"{network.losses}, and the bounds do not cover loss or blocking"
         wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
     closed = np.flatnonzero(network.closed)
     cycle = (network.think + network.demand.sum(axis=2))[:, closed]

@@ -28,6 +28,9 @@ from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
+MOST_DIFFERENTIATED = 4_000_000
+"""Numbers, of all parameters together, from which on a network has no derivatives: its answer would take minutes."""
+
 
 def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
@@ -43,6 +46,9 @@ def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[st
         for label in station.visitors():
             r, here = compiled.classes.index(label), columns[f"residence_time[{label},{name}]"]
             service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
+            if arrays.network.losses and here and not station.rates:  # not every customer comes here, or is served
+                visit = columns[f"time_per_visit[{label},{name}]"]
+                service = here * (1 - columns[f"waiting_time[{label},{name}]"] / visit)
             wait = (
                 here - service if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay else 0.0
             )
@@ -75,7 +81,7 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
     """Give quantiles of response times where their transform is known; see `slipstick.queueing.sojourn_times`.
 
     Every customer visits each station of its path once, and none overtakes another there: stations are exponential and first
-    come first served, all customers of one take the same service time, and who leaves the path does not come back to it. In
+    come first served, all customers of one take the same service time, and a customer that leaves the path does not come back to it. In
     an open network the first and the last station may have several servers or be delays. A demand does not say how many
     visits it is made of, so that only that of an open class at one station counts as one visit.
 
@@ -109,7 +115,7 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
     """Tell whether no customer of a class is overtaken on its path, nor influenced by one that was behind it."""
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
     alone = len(network.classes) == 1
-    plain = network.without_rates & ~network.limited & (network.servers <= MOST_SERVERS)
+    plain = network.without_rates & ~network.limited & (network.servers <= MOST_SERVERS) & (network.patience is None)
     queues = plain & np.array([each == "fcfs" for each in network.discipline], dtype=bool) & _alike(network)
     if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
         return False
@@ -191,15 +197,18 @@ class Measures:
         self._compiled, self._arrays = compiled, arrays
         self._classes, self._stations = compiled.classes, compiled.stations
         self._probability, self._loss, self._made = solution.probability, None, np.ones(())
+        self._abandoned: Array = np.zeros(arrays.visits.shape)
+        self._ended: Array | None = None
         network, chain_of = arrays.network, arrays.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
                 self._residence, self._queue, busy = solution.residence, solution.queue, solution.utilization
                 self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
-                if network.limited.any():
+                if network.losses:
                     visits = arrays.visits if arrays.ways is not None else network.visits
-                    self._made = _ratio(solution.ended, solution.throughput[:, :, None] * visits, 1.0)
-                    self._loss = solution.loss
+                    self._abandoned, self._loss, self._ended = solution.abandoned, solution.loss, solution.ended
+                    admitted = solution.ended / (1 - solution.abandoned)
+                    self._made = _ratio(admitted, solution.begun[:, :, None] * visits, 1.0)
             else:
                 self._throughput, self._residence = solution.throughput, _shared(arrays, solution.residence)
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
@@ -223,16 +232,17 @@ class Measures:
             columns[f"throughput[{name}]"] = self._throughput[:, c]
             columns[f"response_time[{name}]"] = residence[:, members].sum(axis=(1, 2))
             for r in members if chain.classes != (name,) else ():
-                columns[f"throughput[{self._classes[r]}]"] = self._throughput[:, c] * self._passing(chain, r)
+                columns[f"throughput[{self._classes[r]}]"] = self._passing(c, chain, r)
                 columns[f"response_time[{self._classes[r]}]"] = residence[:, r].sum(axis=1)
         return columns
 
-    def _passing(self, chain: Chain, r: int) -> Array | float:
-        """Give the visits of one class to the reference station in a cycle; all classes together have one."""
+    def _passing(self, c: int, chain: Chain, r: int) -> Array:
+        """Give the visits of one class to the reference station; all classes together have one in a cycle [1/s]."""
         label, station = chain.reference
         if isinstance(chain.members, OpenClass):
-            return float(self._classes[r] == label)
-        return self._arrays.visits[:, r, self._stations.index(station)]
+            return self._throughput[:, c] * (self._classes[r] == label)
+        place = (slice(None), r, self._stations.index(station))
+        return self._ended[place] if self._ended is not None else self._throughput[:, c] * self._arrays.visits[place]
 
     def _by_class(self) -> dict[str, Array]:
         arrays, residence = self._arrays, self._residence
@@ -245,12 +255,14 @@ class Measures:
                 columns[f"residence_time{key}"] = residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
                 if arrays.network.rates[k] is None:
-                    wait = visit[:, r, k] - arrays.service[:, r, k]
+                    wait = visit[:, r, k] - arrays.service[:, r, k] * (1 - self._abandoned[:, r, k])
                     columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
                 if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{key}"] = self._utilization[:, r, k]
                 if self._loss is not None and station.capacity:
                     columns[f"loss_probability{key}"] = self._loss[:, r, k]
+                if label in station.patience:
+                    columns[f"abandonment{key}"] = self._abandoned[:, r, k]
         return columns
 
     def _totals(self) -> dict[str, Array]:
@@ -369,11 +381,14 @@ class CompiledNetwork(CompiledModel):
         )
 
     def _gradient(self, here: Mapping[str, float], solver: str) -> Gradient:
-        """Differentiate throughputs and response times by the complex step, all parameters in one call."""
+        """Differentiate throughputs and response times by the complex step, all parameters in one call; nothing if too many."""
         names = self.smooth
         _, classes, stations = self.compiled.arrays(self.compiled.columns(here)).network.service.shape
         # Linearizer holds a change of each class at each station for each class that leaves, at every point.
-        many = MOST_NUMBERS // max(1, classes**2 * (classes + 1) * stations) or 1
+        each = max(1, classes**2 * (classes + 1) * stations)
+        if each * len(names) > MOST_DIFFERENTIATED:
+            return Gradient({}, here, self.compiled.tape.parameters)
+        many = MOST_NUMBERS // each or 1
         slopes: dict[str, dict[str, float]] = {}
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]

@@ -39,7 +39,7 @@ def by_class(arrays: NetworkPoints, limit: int | None = None) -> MarkovSolution:
     if arrays.ways is not None:
         found = _in_cycles(arrays, found)
     # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
-    if not arrays.network.limited.any():
+    if not arrays.network.losses:
         checked(arrays.network, _of_chains(arrays, found), EXACT)
     return found
 
@@ -68,7 +68,7 @@ def _instead(arrays: NetworkPoints) -> str:
     """Say what else one can ask for."""
     if any(each != LOSS for each in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
-    if arrays.network.limited.any() or arrays.network.not_poisson:
+    if arrays.network.losses or arrays.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
@@ -95,9 +95,11 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         arrivals=np.where(first, network.arrivals[:, chain_of], 0),
         bursts=None if network.bursts is None else np.where(first[:, None], network.bursts[:, chain_of], 0),
         batch=tuple(network.batch[c] for c in chain_of) if network.batch else (),
+        traced=tuple(network.traced[c] for c in chain_of) if network.traced else (),
         closed=network.closed[chain_of],
         priority=arrays.ranks,
         classes=arrays.classes,
+        **arrays.patience,
     )
     ends = {members: references[c] for c, members in routed.items()}
     points = [slice(at, at + 1) for at in range(network.points)]
@@ -113,15 +115,18 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
 
 def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
     """Count throughput in cycles of the chain, those that end at its reference."""
-    flow = found.throughput.copy()
+    flow, begun = found.throughput.copy(), found.begun.copy()
     for c, members in _routed(arrays).items():
         each = (slice(None), list(members), arrays.references[c][1])
-        ended, told = (values[each].sum(axis=1) for values in (found.ended, arrays.visits))
-        flow[:, list(members)] = np.where(told != 0, ended / np.where(told != 0, told, 1), 0)[:, None]
-    rate = flow[:, :, None]
+        admitted = found.ended / (1 - found.abandoned)
+        ended, came, told = (values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits))
+        for values, events in ((flow, ended), (begun, came)):
+            values[:, list(members)] = np.where(told != 0, events / np.where(told != 0, told, 1), 0)[:, None]
+    rate = begun[:, :, None]
     return replace(
         found,
         throughput=flow,
+        begun=begun,
         residence=np.where(rate != 0, found.queue / np.where(rate != 0, rate, 1.0), 0.0),
         exact=bool((np.where(arrays.visits != 0, arrays.scv, 1) == 1).all()),
     )

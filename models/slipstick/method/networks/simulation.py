@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,9 +19,18 @@ from slipstick.method.networks.solvers import unsolvable
 from slipstick.method.simulation.form import CompiledSimulation, Differences, as_value, notes_of, one_point
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
+from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Array, BatchTimes, BurstyTimes, ServiceTime, service_time
+from slipstick.sim.plan.distributions import (
+    Array,
+    BatchTimes,
+    BurstyTimes,
+    ServiceTime,
+    Times,
+    TracedTimes,
+    service_time,
+)
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER
@@ -55,6 +64,11 @@ def _lost(chain: str) -> str:
     return f"{chain} lost"
 
 
+def _abandoned(place: Place) -> str:
+    """Name the gate that counts customers that abandon a queue, and the stream of times after which they do."""
+    return f"{place[0]} abandons {place[1]}"
+
+
 class FlatNetwork:
     """A network at one point as a plan, and what its parts stand for.
 
@@ -79,7 +93,7 @@ class FlatNetwork:
 
     Raises
     ------
-    ModelError : there are too many customers, a station blocks those who come to it, or those who are lost would come back at the same instant
+    ModelError : there are too many customers, a station blocks those that come to it, or lost customers would come back at the same instant
     NoAnswerError : a cycle takes no time
     """
 
@@ -140,21 +154,39 @@ class FlatNetwork:
         """Write what the members of a chain do, and let them begin."""
         network, builder = self.arrays.network, self.builder
         self.groups[name] = len(self.groups)
-        if any(self.model.stations[station].capacity for label, station in self._places(chain)):
+        if any(self._loses(place) for place in self._places(chain)):
             self._count(c, name, chain)
         start = self._routed(c, name, chain) if name in self.model.chains else self._in_order(c, name, chain)
+        for place in self._places(chain):
+            if self._patience(place):
+                builder.mark(_abandoned(place))
+                builder.admit(_abandoned(place))
+                builder.go([(1.0, _lost(name))], _abandoned(place))
         if name in self.first:
             builder.mark(_lost(name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
             batch = chain.members.batch
-            between: ServiceTime | BurstyTimes = ServiceTime("exponential", batch / float(network.arrivals[0, c].real))
+            mean = batch / float(network.arrivals[0, c].real)
+            between: ServiceTime | BurstyTimes = ServiceTime("exponential", mean)
             if chain.members.bursty and network.bursts is not None:
                 quiet, burst, begins, ends = network.bursts[0, c].real.tolist()
                 between = BurstyTimes((quiet, burst), (begins, ends))
-            builder.open(name, BatchTimes(between, batch) if batch > 1 else between, at=start)
+            times: Times = BatchTimes(between, batch) if batch > 1 else between
+            builder.open(name, TracedTimes(chain.members.trace, mean) if chain.members.trace else times, at=start)
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
+
+    def _loses(self, place: Place) -> bool:
+        """Say whether a station may lose customers of a class."""
+        return bool(self.model.stations[place[1]].capacity or self._patience(place))
+
+    def _patience(self, place: Place) -> ServiceTime | None:
+        """Give how long a class waits in the queue of a station; None without a limit."""
+        for key, kind, scv in (("patience", "exponential", 1.0), ("timeout", "deterministic", 0.0)):
+            if place[0] in getattr(self.model.stations[place[1]], key):
+                return ServiceTime(kind, self._number(f"stations.{place[1]}.{key}.{place[0]}"), scv)
+        return None
 
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
@@ -174,7 +206,7 @@ class FlatNetwork:
         full = next((station for station in begins if self._may_be_full(station)), None)
         if full and isinstance(chain.members, ClosedClass) and not self.arrays.network.think[0, c]:
             raise ModelError(
-                f"a cycle of {name} may begin at {full}, which may be full: who is lost would come back at the same "
+                f"a cycle of {name} may begin at {full}, which may be full: a lost customer would come back at the same "
                 f"instant; give {name} a think time, or {full} more capacity"
             )
 
@@ -242,6 +274,8 @@ class FlatNetwork:
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
             builder.admit(_served(place), resource, queue.capacity or 0, _lost(chain))
+        if patience := self._patience(place):
+            builder.patience(patience, _abandoned(place), _abandoned(place))
         if resource is None:
             builder.delay(time, _served(place))
         else:
@@ -257,7 +291,7 @@ NOBODY = "the network has no customers and no arrivals"
 def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
     """Compile a network for simulation; every value has its 95 % interval.
 
-    A customer who comes to a station that is full is lost: one who arrived from outside leaves, one who goes
+    A customer that comes to a station that is full is lost: one that arrived from outside leaves, one that goes
     round begins a new cycle. The response time is counted from the end of thinking. A station with rates is one server
     whose speed depends on how many are there; it may be fcfs or ps.
 
@@ -321,6 +355,14 @@ class _Seen:
         """Say how the run went."""
         result = self.result
         notes = (*(notes_of(result) if result else (NOBODY,)), *assumed(self.compiled))
+        notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
+        traces = {name: getattr(each.members, "trace", ()) for name, each in self.compiled.chains.items()}
+        notes += tuple(
+            f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and again: intervals do not "
+            "cover that another trace would differ"
+            for name, gaps in traces.items()
+            if gaps
+        )
         if result is None:
             return Remarks(notes=notes)
         return Remarks(
@@ -354,13 +396,14 @@ class _Seen:
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, places = self.compiled.chains[name], self.places(name)
-        yield f"throughput[{name}]", self._ratio(name, self.cycles(name), self.elapsed, NONE)
+        yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NONE)
         yield f"response_time[{name}]", self._response(name, places)
         for label in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
-                passing = self.cycles(name) * (label == chain.reference[0])
+                passing = self.served(name) * (label == chain.reference[0])
             else:
-                passing = self.passages((label, chain.reference[1]))
+                place = label, chain.reference[1]
+                passing = self.passages(place) - self._at_gate(self.layout.tried, place, _abandoned)
             yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NONE)
             yield f"response_time[{label}]", self._response(name, [each for each in places if each[0] == label])
 
@@ -379,6 +422,9 @@ class _Seen:
         if station.capacity:
             refused, tried = (self._at_gate(each, place) for each in (self.layout.refused, self.layout.tried))
             yield f"loss_probability{key}", self._ratio(chain, refused, tried, NONE)
+        if place[0] in (*station.patience, *station.timeout):
+            abandoned = self._at_gate(self.layout.tried, place, _abandoned)
+            yield f"abandonment{key}", self._ratio(chain, abandoned, self.passages(place), NONE)
 
     def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[name].discipline].delay:
@@ -411,6 +457,12 @@ class _Seen:
             self._column(self.layout.cycles[self.flat.groups[name]]) for name in self.flat.groups if name == chain
         )
 
+    def served(self, chain: str) -> Array:
+        """Pick the cycles of a chain that do not end in the queue of its first station."""
+        first = self.flat.first.get(chain, {})
+        left = (self._at_gate(self.layout.tried, place, _abandoned) / visits for place, visits in first.items())
+        return self.cycles(chain) - self.sum(left)
+
     def passages(self, place: Place) -> Array:
         """Pick the visits of a class to a station: counted at a gate, or as many as there must be."""
         chain = self.chain_of[place[0]]
@@ -422,10 +474,10 @@ class _Seen:
         """Pick the time of a class at a station, waiting included."""
         return self._booked(_served(place)) + self._booked(_waited(place))
 
-    def _at_gate(self, columns: Sequence[int], place: Place) -> Array:
-        """Pick what was counted at the gate of a place, if it has one."""
+    def _at_gate(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
+        """Pick what was counted at a gate of a place, if it has one."""
         gates = self.flat.plan.gates
-        return self.sum(self._column(columns[gates.index(each)]) for each in gates if each == _served(place))
+        return self.sum(self._column(columns[gates.index(each)]) for each in gates if each == name(place))
 
     def _busy(self, place: Place) -> Array:
         """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""

@@ -17,7 +17,7 @@ from slipstick.queueing.network import NetworkSolution
 from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
 
 MOST_LISTED = 100
-"""Up to so many customers the probabilities of every number present are worked out."""
+"""The largest number of customers for which the probability of every number present is computed."""
 
 MOST_NUMBERS = 1_000_000
 """Probabilities up to which a sweep has them as well."""
@@ -25,8 +25,9 @@ MOST_NUMBERS = 1_000_000
 MOST_STATES = 1_000_001
 """Vectors of populations up to which exact answers are the default: a million customers of one class."""
 
-MOST_CHAINED = 20_000
-"""States of a Markov chain up to which it is the default where product form fails."""
+MOST_CHAINED, MOST_PLACES = 20_000, 400_000
+"""States of a Markov chain, and states times places of a class at a station, up to which it is the default where product
+form fails."""
 
 SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
@@ -78,7 +79,7 @@ def solved_points(arrays: NetworkPoints, solver: str) -> tuple[list[SolvedTogeth
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Say which points no solver can solve, and why: an undefined number, or a saturated station."""
-    return {**saturated(arrays.network, arrays.network.limited), **arrays.wrong}
+    return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
 
 
 def _pieces(
@@ -102,13 +103,13 @@ def _pieces(
 def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve, and hold the solution against the laws that every network obeys."""
     network = arrays.network
-    if arrays.network.limited.any() and solver != MARKOV_CHAIN:
-        full = network.stations[int(np.flatnonzero(arrays.network.limited)[0])]
-        raise ModelError(f"{full} has a capacity, which the method {solver} does not take; ask for markov-chain")
-    if network.not_poisson and solver != MARKOV_CHAIN:
+    if network.losses and solver != MARKOV_CHAIN:
         raise ModelError(
-            f"{network.not_poisson}, which the method {solver} does not take; ask for markov-chain or simulation"
+            f"{network.losses}, which the method {solver} does not take; ask for markov-chain or simulation"
         )
+    if network.not_poisson and solver != MARKOV_CHAIN:
+        instead = "simulation" if any(network.traced) else "markov-chain or simulation"
+        raise ModelError(f"{network.not_poisson}, which the method {solver} does not take; ask for {instead}")
     solution = _called(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
@@ -119,7 +120,7 @@ def preferred(arrays: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
     in_form = not any(network.without_product_form)
-    if not in_form or network.limited.any() or network.not_poisson:
+    if not in_form or network.losses or network.not_poisson:
         return MARKOV_CHAIN
     states = (network.population + 1).prod(axis=1, dtype=float).max()
     return EXACT if states <= MOST_STATES else LINEARIZER
@@ -131,8 +132,9 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     if chosen != MARKOV_CHAIN:
         return chosen, _solved(arrays, chosen)
     try:
-        return chosen, _called(arrays, MARKOV_CHAIN, MOST_CHAINED)
+        _, classes, stations = arrays.network.service.shape
+        return chosen, _called(arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations)))
     except (NoAnswerError, ModelError):
-        if arrays.network.limited.any() or arrays.network.not_poisson:
+        if arrays.network.losses or arrays.network.not_poisson:
             raise
         return LINEARIZER, _solved(arrays, LINEARIZER)

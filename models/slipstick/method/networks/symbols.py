@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 from slipstick.expression.dimension import TIME
@@ -18,6 +19,10 @@ LONGEST = 300
 MOST_TERMS = LONGEST // len(" + D[a,b]")
 """Terms of a denominator that such an equation has place for. Demands are letters of their own, so nothing cancels but a
 single term, and a longer polynomial is not completed."""
+
+
+MOST_POPULATIONS = 2_000
+"""Populations up to the one asked for, each with a polynomial of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     if len(members) < len(model.classes):
         return ()
     populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
+    if prod(each + 1 for each in populations) > MOST_POPULATIONS:
+        return ()
     demands, thinks, delays, names = _letters(model, members)
     throughput, response = _mean_values(demands, thinks, populations)
     if not throughput:
@@ -71,7 +78,8 @@ def _plain(station: NetworkStation) -> bool:
     """Say whether a station is a single server or a delay that has product form for whatever visits it."""
     form = DISCIPLINES[station.discipline].product_form
     uneven = form == SAME_EXPONENTIAL and (len(station.visitors()) > 1 or bool(station.scv))
-    return not (station.servers != 1 or station.rates or station.capacity or form == NEVER or uneven)
+    impatient = bool(station.patience or station.timeout)
+    return not (station.servers != 1 or station.rates or station.capacity or impatient or form == NEVER or uneven)
 
 
 def _letters(

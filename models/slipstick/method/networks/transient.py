@@ -82,7 +82,7 @@ def time_until(
     most: int | None = None,
     limit: int = STATE_LIMIT,
 ) -> float:
-    """Give the mean time from the start until so many are first present at a station [s].
+    """Give the mean time from the start until a number of customers is first present at a station [s].
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def time_until(
     ------
     UnknownNameError : there is no such station
     ModelError : a parameter is not one of the network's
-    NoAnswerError : so many are never there, the chain is too large, or streams saturate a station
+    NoAnswerError : the number is never present, the chain is too large, or streams saturate a station
 
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
 

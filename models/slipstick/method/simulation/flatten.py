@@ -308,6 +308,9 @@ class _Writer:
                 self.builder.repeat(rounds, later(body), f"repeat-{self._number(activity)}")
             case Hold(name, body, mode):
                 lock = self.model.resources[name]
+                if len(chain := self.model.taken_together(activity)) > 1:
+                    self.builder.hold_together([each.resource for each in chain], later(chain[-1].body))
+                    return
                 rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
                 self.builder.hold(name, later(body), rank, mode == "write")
             case WaitUnit(counter):

@@ -14,9 +14,8 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import SlipstickError
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, total
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
 from slipstick.method.closed_form import ClosedForm
@@ -71,6 +70,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
     notes = [f"{why}, after {result.cycles} {what}; {result.dropped} of them dropped as warm-up"]
     if result.plan.once or not result.dropped:
         notes = [f"{why}, after {result.cycles} {what}"]
+    if result.pooled:
+        notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:
         times = map(result.mean_time, range(len(result.plan.groups)))
         reached = max(each.half_width / each.mean if each.mean else math.inf for each in times)
@@ -330,7 +331,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         elapsed = result.column(layout.time)
         found["throughput"] = result.ratio(result.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
-        # Members who are never away go round N / T times a second: Little's law on the whole system.
+        # Members that are never away go round N / T times a second: Little's law on the whole system.
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)

@@ -83,7 +83,7 @@ def routing_of_chains(
 ) -> Routing:
     """Send the classes of some chains along their routes; all others visit the stations in order.
 
-    The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; who thinks does
+    The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; a customer that thinks does
     so on the way there.
 
     Parameters
@@ -200,6 +200,11 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         raise ModelError("routing turns an open class into a closed one; keep them apart")
     if network.batch and network.limited.any():
         raise ModelError(f"{network.not_poisson}, which a chain takes only without capacities; ask for simulation")
+    if any(network.traced):
+        raise ModelError(f"{network.not_poisson}, which a chain does not take; ask for simulation")
+    if network.timeouts is not None and network.timeouts.any():
+        name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
+        raise ModelError(f"the time-out at {name} is constant, which a chain does not take; ask for simulation")
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
     else:
@@ -284,6 +289,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         bursts=bursts,
         batch=network.batch or (1,) * kinds,
         restart=dict(enumerate(home)),
+        leaving=_abandoning(network, visited),
         capacity=(*network.capacity, None),
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
@@ -292,13 +298,21 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         interleaved=empty,
     )
     begin = {r: [*dict.fromkeys([*(k for _, k, _ in home[r]), *np.flatnonzero(visited[r])])] for r in range(kinds)}
-    who = {r: int(n) for r, n in enumerate(population) if n > 0}
-    one_by_one = [r for r, n in who.items() for _ in range(n)]
+    present = {r: int(n) for r, n in enumerate(population) if n > 0}
+    one_by_one = [r for r, n in present.items() for _ in range(n)]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last restarts.
-    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)), reverse=True)
+    turns = sorted((((j + 0.5) / n, r) for r, n in present.items() for j in range(n)), reverse=True)
     at_work = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
     interleaved = initial_state(space, [r for _, r in turns], at_work)
     return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
+
+
+def _abandoning(network: NetworkArrays, visited: NDArray[np.bool_]) -> dict[tuple[int, int], complex]:
+    """Give the rates at which waiting customers abandon the queues of stations, by class and station [1/s]."""
+    if network.patience is None:
+        return {}
+    places = np.argwhere((network.patience[0] != 0) & visited[:, : len(network.stations)]).tolist()
+    return {(r, k): (1 / network.patience[0, r, k]).item() for r, k in places}
 
 
 def _check_home(point: NetworkPoint, home: Sequence[Sequence[int]]) -> None:
@@ -320,7 +334,8 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     network = point.network
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
     shares = None
-    if _from_outside(point, visitors, station):
+    impatient = network.patience is not None and bool(network.patience[0, :, station].any())
+    if _from_outside(point, visitors, station) and not impatient:
         flows = {r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors}
         shares = {r: flow / sum(flows.values()) for r, flow in flows.items()}
     rates = network.rates[station]
@@ -333,6 +348,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         places=max(_places_at(point, station, truncation), 1),
         ranks={r: int(network.priority[r, station]) for r in visitors},
         shares=shares,
+        impatient=impatient,
     )
 
 
@@ -346,9 +362,9 @@ def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) ->
 
 def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int:
     """Give the most customers that can be present."""
-    who = point.routing.groups()[point.visited()[:, station]].any(axis=0)
-    count = int(point.population()[who].sum())
-    opened = bool((who & ~point.network.closed).any())
+    visiting = point.routing.groups()[point.visited()[:, station]].any(axis=0)
+    count = int(point.population()[visiting].sum())
+    opened = bool((visiting & ~point.network.closed).any())
     most = point.network.capacity[station]
     if opened and truncation is None:
         assert most is not None

@@ -386,7 +386,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     Raises
     ------
     ModelError : a time is negative or not finite, or the error not between 0 and 1
-    NoAnswerError : so many ticks are needed that the sum would take too long
+    NoAnswerError : the sum needs too many ticks
 
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
     440-445.

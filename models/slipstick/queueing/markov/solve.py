@@ -17,7 +17,7 @@ from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_s
 from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
-from slipstick.queueing.network import MarkovSolution, NetworkArrays
+from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays
 from slipstick.vocabulary import AFTER_SERVICE
 
 ERROR = 1e-10
@@ -59,7 +59,7 @@ def solve_markov_chain(
       (repetitive service, random destination);
     - ``before-service``: its service at the station before stops until there is a place (it has one destination).
 
-    - ``after-service``: it stays at its server, which does nothing, until there is a place; the first of those who wait
+    - ``after-service``: it stays at its server, which does nothing, until there is a place; the first of those that wait
       so comes first, which may release others. For one class at exponential single servers, without think time.
 
     An arrival from outside at a full station is lost in any case. A server that is stopped before service counts as busy.
@@ -95,7 +95,7 @@ def solve_markov_chain(
         point = network_point(network.select(slice(at, at + 1)), rule)
         points.append(_point(point, error, limit, method))
     found = _together(network, points, routing is None)
-    if routing is None and not network.limited.any():
+    if routing is None and not network.losses:
         checked(network, found, max(EXACT, 10 * error))
     return found
 
@@ -139,13 +139,18 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     """Choose a first truncation from the loads; refuse a saturated station in a network without losses."""
     network = point.network
     opened = ~network.closed
-    alone = not network.limited.any()
+    alone = not network.losses
     if alone:
         open_load(network)  # raises an error where a station is saturated
     speed = np.array([highest_speed(network, k)[0].real for k in range(len(network.stations))])
-    load = np.where(network.delays, 0.0, offered_load(network)[0].real / speed)
+    # Where all have patience, levels fall faster than by any ratio.
+    easy = network.delays | (network.never_saturated & ~network.limited)
+    load = np.where(easy, 0.0, offered_load(network)[0].real / speed)
     heaviest = min(0.95, float(load.max(initial=0.0)))
     present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
+    if network.patience is not None:  # no wait is longer than without any service
+        waits = (network.visits[0].real * network.patience[0].real)[opened].sum(axis=1)
+        present += float(network.arrivals[0, opened].real @ waits)
     body = present + 8 * math.sqrt(present)
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller truncation will do.
@@ -177,12 +182,13 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
     network = point.network
     kinds, count = network.service.shape[1:]
     states = np.asarray(chain.states)
-    flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(2, count + 1, kinds)
-    ended, lost = flow[0, :count].T, flow[1, :count].T
+    flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(3, count + 1, kinds)
+    ended, lost, left = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
     present = space.present(states)
-    came = ended + lost
+    came, admitted = ended + left + lost, ended + left
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
-    rate = throughput[:, None]
+    begun = _throughput(point, admitted)
+    rate = begun[:, None]
     levels = (_sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0) for k in range(count))
     return MarkovSolution(
         throughput=throughput[None],
@@ -196,6 +202,8 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
         exact=bool((network.scv == 1).all()),
         loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0)[None],
         ended=ended[None],
+        begun=begun[None],
+        abandoned=np.where(admitted != 0, left / np.where(admitted != 0, admitted, 1.0), 0.0)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
         beyond=(beyond,),
@@ -240,7 +248,7 @@ def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Arra
 
 def _together(network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool) -> MarkovSolution:
     """Put the solutions of points together; a level that some do not reach has probability 0 there."""
-    arrays = ("throughput", "residence", "queue", "utilization", "loss", "ended")
+    arrays = ("throughput", "residence", "queue", "utilization", "loss", "ended", "begun", "abandoned")
     joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in points]) for name in arrays}
     levels = []
     for chances in zip(*(each.probability for each in points), strict=True):
@@ -261,6 +269,8 @@ def _notes(network: NetworkArrays, found: MarkovSolution, ordered: bool) -> tupl
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append("stations are visited in the order written, repeated visits one after the other")
+    if network.patience is not None:
+        notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:
         notes.append("a server that is held up after a service does not count as busy")
     if (network.scv != 1).any():

@@ -40,6 +40,7 @@ class StateSpace:
     bursts : for each open class that arrives in bursts, its rates; see `NetworkArrays.bursts`
     batch : customers of each class that arrive together
     restart : for each closed class, where a lost customer begins its next cycle
+    leaving : rate at which each waiting customer of a class abandons the queue of a station, for those that do [1/s]
     capacity : most customers present at each station, or None
     blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
     truncation : most customers of open classes in all; None if capacities limit them
@@ -55,6 +56,7 @@ class StateSpace:
     bursts: Mapping[int, Array]
     batch: Sequence[int]
     restart: Mapping[int, Sequence[Destination]]
+    leaving: Mapping[tuple[int, int], complex]
     capacity: Sequence[int | None]
     blocking: Sequence[str]
     truncation: int | None
@@ -101,10 +103,14 @@ class StateSpace:
         """Number the event that a customer is lost at a full station."""
         return (len(self.stations) + station) * len(self.opened) + kind
 
+    def abandoned(self, kind: int, station: int) -> int:
+        """Number the event that a customer abandons the queue of a station."""
+        return (2 * len(self.stations) + station) * len(self.opened) + kind
+
     @property
     def events(self) -> int:
         """Number of events."""
-        return 2 * len(self.stations) * len(self.opened)
+        return 3 * len(self.stations) * len(self.opened)
 
     def columns(self, station: int) -> slice:
         """Give the columns of a station."""
@@ -130,6 +136,13 @@ class StateSpace:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Give all transitions out of a block of states."""
         yield from self._arrivals(rows)
+        for (kind, at), often in self.leaving.items():
+            for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], kind):
+                base, event = self._replaced(rows[here], at, after), self.abandoned(kind, at)
+                for anew, to, part in () if self.opened[kind] else self.restart[kind]:
+                    yield from self._sent(rows, here, base, often * waiting * part, (anew, to), event)
+                if self.opened[kind]:
+                    yield here, base, often * waiting, event
         for at, station in enumerate(self.stations):
             for here, after, rate, kind in station.serve(rows[:, self.columns(at)]):
                 if self.blocks_servers:
@@ -297,13 +310,13 @@ class StateSpace:
         return copy
 
 
-def initial_state(space: StateSpace, who: Sequence[int], begin: Mapping[int, Sequence[int]]) -> Array:
+def initial_state(space: StateSpace, customers: Sequence[int], begin: Mapping[int, Sequence[int]]) -> Array:
     """Give a state with all customers of the closed classes.
 
     Parameters
     ----------
     space : the state space; its start is the empty state
-    who : the class of each customer, in the order in which they are placed
+    customers : the class of each customer, in the order in which they are placed
     begin : stations where each closed class may be, those to be filled first at the front
 
     Raises
@@ -311,10 +324,10 @@ def initial_state(space: StateSpace, who: Sequence[int], begin: Mapping[int, Seq
     ModelError : the capacities are too small
     """
     row = space.start[None, :].copy()
-    for kind in who:
+    for kind in customers:
         at = _free(space, row, begin[kind])
         if at is None:
-            raise ModelError(f"the stations have no place for {len(who)} customers; raise a capacity")
+            raise ModelError(f"the stations have no place for {len(customers)} customers; raise a capacity")
         _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], kind))
         row[:, space.columns(at)] = after
     first: Array = row[0]
@@ -381,6 +394,10 @@ class StationState(ABC):
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
         """Give the phases and services that may end next."""
+
+    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        """Let a customer of a class abandon the queue; with the number of those that would leave the same state behind."""
+        raise NotImplementedError
 
 
 def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
@@ -491,7 +508,7 @@ class SharedServers(ServedByPhase):
 class CountedQueue(ServedByPhase):
     """Waiting customers by class, then customers in service by class and phase.
 
-    Holds where the order of arrival within a class changes no count. Who is served next is the lowest rank, if all differ;
+    Holds where the order of arrival within a class changes no count. The lowest rank is served next, if all differ;
     or any of those that wait, at random; or with `shares` a class drawn when its service begins: then one column holds all
     waiting customers. That last holds where every class arrives from outside at a constant rate and the next customer is
     taken without regard to its class, so that the classes of waiting customers are independent draws.
@@ -532,6 +549,12 @@ class CountedQueue(ServedByPhase):
             yield wait, changed(rows[wait], (self.waiting[kind], 1)), np.ones(len(wait))
         if len(begin):
             yield from self._begun(rows, begin, kind)
+
+    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        here = np.flatnonzero(rows[:, self.waiting[kind]])
+        if len(here):
+            column = self.waiting[kind]
+            yield here, changed(rows[here], (column, -1)), rows[here, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting = rows[:, : self.first].sum(axis=1)
@@ -647,6 +670,14 @@ class OrderedQueue(StationState):
                     for some, begun, probability in self._begun(after):
                         yield here[some], begun, rate[some] * ends * probability, kind
 
+    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        code = self.code[kind, -1 if (kind, -1) in self.code else 0]
+        for place in range(self.heads, self.width):
+            here = np.flatnonzero(rows[:, place] == code)
+            if len(here):
+                left = np.delete(rows[here], place, axis=1)
+                yield here, np.pad(left, ((0, 0), (0, 1))), np.ones(len(here))
+
     def _phases(
         self, rows: Rows, here: NDArray[np.int64], place: int, kind: int, phase: int, rate: Array
     ) -> Iterator[Completions]:
@@ -693,6 +724,7 @@ def station_state(
     places: int,
     ranks: Mapping[int, int],
     shares: Mapping[int, complex] | None,
+    impatient: bool = False,
 ) -> StationState:
     """Choose the smallest representation that distinguishes what a discipline does.
 
@@ -704,13 +736,14 @@ def station_state(
     places : most customers present
     ranks : priority of each class; says nothing unless the discipline looks at it
     shares : probability that an arrival is of each class, where all arrive from outside at constant rates
+    impatient : whether customers abandon the queue, so that those that wait are apart from those in service
     """
     discipline = DISCIPLINES[name]
     if discipline.delay:
         return SharedServers(times, classes, None)
     servers = min(servers, places)
     speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
-    if discipline.shared or sum(time.phases for time in times.values()) <= 1:
+    if discipline.shared or (sum(time.phases for time in times.values()) <= 1 and not impatient):
         return SharedServers(times, classes, speed)
     ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
     if rates is None and len(set(ranks.values())) == len(ranks):

@@ -24,10 +24,8 @@ from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, each_once, hold, parallel, pipeline, serial, then
-from slipstick.model.machine import Machine, Network, SharedMemory
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
-from slipstick.program.operations import BEST, PLACEMENTS, MachineOperations
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -52,13 +50,19 @@ from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
     BARRIERS,
+    BEST,
     HOME,
     LOCKS,
     MOST_HOLDERS,
+    PLACEMENTS,
     READER_WRITER_ORDERS,
     TASK_ORDERS,
     in_words,
 )
+
+if TYPE_CHECKING:
+    from slipstick.model.machine import Machine, Network, SharedMemory
+    from slipstick.program.operations import MachineOperations
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -431,6 +435,8 @@ class OperationSpec(ItemSpec):
     title: ClassVar[str]
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+        from slipstick.program.operations import MachineOperations  # few activities have any
+
         said = reader.values.keys(self, loc)
         name, component = said.pop("name", None), said.pop("component")
         title = said.get("collective", getattr(self, "title", ""))
@@ -583,6 +589,9 @@ class LockSpec(RepeatedSpec):
     base: TimeOrFormula | None = Field(None, description="pause after the first failure")
     most: TimeOrFormula | None = Field(None, description="longest pause")
     home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
+    together: bool = Field(
+        False, description="held directly inside one of its kind, all are taken at one moment, or none is"
+    )
 
     key, node = "lock", system.Lock
 
@@ -870,6 +879,8 @@ class ActivityReader:
         """
         if self._hardware is None:
             raise ModelError(f"{user} needs a machine; write machine: NAME in the file, or give one with --machine")
+        from slipstick.model.machine import Machine
+
         if not isinstance(self._hardware, Machine):
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._hardware

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
-from slipstick.errors import Fault, ModelFaultsError, SpecError
+from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Parameter
 from slipstick.model import network as networks
@@ -46,6 +46,29 @@ Target = Annotated[
 ]
 
 
+class ArrivalTraceSpec(Spec):
+    """When the customers of an open class arrive: a file, or the times between arrivals."""
+
+    file: str | None = Field(None, description="a table or a list of numbers, from the folder of this file")
+    column: str | None = Field(None, description="name of its column, where it has a line of names")
+    unit: str | None = Field(None, description="unit of its times, such as ms, where the column does not say it")
+    of: Literal["times", "gaps"] = Field("times", description="times of arrivals, or the gaps between them")
+    gaps: str | None = Field(
+        None, description="in the place of a file: times between arrivals, in proportion, with spaces between"
+    )
+
+    def check_rules(self) -> None:
+        if (self.file is None) == (self.gaps is None):
+            raise broken_rule("give a trace a file, or gaps; a file is read where it is written, not by --set")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Give the times between arrivals."""
+        try:
+            return tuple(map(float, (self.gaps or "").split()))
+        except ValueError as error:
+            raise ModelError(f"gaps of a trace are numbers with spaces between: {error}") from None
+
+
 class MembersSpec(Spec):
     """The customers of a class or a chain: a closed population, or arrivals."""
 
@@ -59,12 +82,22 @@ class MembersSpec(Spec):
     burst_time: TimeOrFormula | None = Field(None, description="mean duration of a burst of arrivals, exponential")
     quiet_time: TimeOrFormula | None = Field(None, description="mean time between two bursts, exponential")
     batch: Servers | None = Field(None, description="customers of one arrival; 1 by default")
+    trace: ArrivalTraceSpec | None = Field(
+        None, description="times at which customers arrive, for simulation; with arrivals they are scaled to that rate"
+    )
+
+    @property
+    def tells_customers(self) -> bool:
+        """Whether it says how many customers there are, or how they arrive."""
+        return any(each is not None for each in (self.population, self.arrivals, self.trace))
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
         bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
         given = [key for key, each in bursts.items() if each is not None]
+        if self.trace is not None and self.trace.gaps is not None and self.arrivals is None:
+            raise broken_rule("gaps say how arrivals follow each other; give their rate as arrivals", "trace")
         if self.batch is not None and self.arrivals is None:
             raise broken_rule("a batch belongs to an open class; give it arrivals", "batch")
         if given and self.arrivals is None:
@@ -105,6 +138,14 @@ class QueueSpec(Spec):
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
     priority: dict[Name, int] = Field(default_factory=dict, description="rank by class; the smaller goes first")
+    patience: dict[Name, TimeOrFormula] = Field(
+        default_factory=dict,
+        description="mean time, exponential, after which a customer whose service has not begun abandons the queue",
+    )
+    timeout: dict[Name, TimeOrFormula] = Field(
+        default_factory=dict,
+        description="constant time after which a customer whose service has not begun abandons the queue",
+    )
 
 
 class ChainSpec(MembersSpec):
@@ -115,7 +156,7 @@ class ChainSpec(MembersSpec):
 
     def check_rules(self) -> None:
         super().check_rules()
-        if self.population is None and self.arrivals is None:
+        if not self.tells_customers:
             raise broken_rule("give the chain a population or arrivals")
 
 
@@ -151,7 +192,7 @@ class QueueingNetworkSpec(ModelFileSpec):
     def check_rules(self) -> None:
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, each in self.classes.items():
-            if each.population is None and each.arrivals is None and name not in chained:
+            if not each.tells_customers and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> networks.QueueingNetwork:
@@ -171,6 +212,8 @@ class QueueingNetworkSpec(ModelFileSpec):
 
         def members(spec: ClassSpec | ChainSpec, loc: Loc) -> networks.CustomerClass:
             said = {key: each for key, each in values.keys(spec, loc).items() if key in MembersSpec.model_fields}
+            if spec.trace is not None:
+                said["trace"] = spec.trace.numbers()
             return networks.OpenClass(**said) if spec.arrivals is not None else networks.ClosedClass(**said)
 
         def route(spec: RouteSpec, loc: Loc) -> networks.Route:
@@ -259,10 +302,16 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
     values = QuantityWriter()
+
+    def members(each: networks.CustomerClass) -> dict[str, Any]:
+        data = values.keys(each)
+        trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
+        return {**data, **trace}
+
     body = {
-        "classes": {name: values.keys(each) for name, each in network.classes.items()},
+        "classes": {name: members(each) for name, each in network.classes.items()},
         "chains": {
-            name: {"classes": list(each.classes), **values.keys(each.members), "reference": list(each.reference)}
+            name: {"classes": list(each.classes), **members(each.members), "reference": list(each.reference)}
             for name, each in network.chains.items()
         },
         "stations": {name: values.keys(each) for name, each in network.stations.items()},

@@ -6,12 +6,15 @@ of the same name, which answers it and says what of the answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, cast, get_args
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model
+from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
+from slipstick.extensions import Registry
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
@@ -22,10 +25,10 @@ from slipstick.schema.kinds.quantity import (
     Note,
     Quantity,
     Spec,
-    Time,
     Year,
     broken_rule,
 )
+from slipstick.schema.text import Listing, Node, Scalar, Table, at
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
 """Values by path; each is checked where it is used, like a written one."""
@@ -245,94 +248,7 @@ class SampleSpec(QuestionSpec):
             raise broken_rule(why, "samples")
 
 
-Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]
-
-
-class MeasuredSpec(QuestionSpec):
-    """Measured runs to account for."""
-
-    data: Note = Field(
-        description="a profile or a table of specs/runs by name, or a file of measurements beside the study"
-    )
-    timer: Time | None = Field(None, description="cost of the timer at each event, contained in the waits")
-    statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
-    region: Note | None = Field(None, description="part of the program; the whole by default")
-    processors: Processors | None = Field(None, description="of a file of one run that does not say them")
-    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
-        None, description="elapsed time of the run, likewise"
-    )
-
-
-class TraceSpec(QuestionSpec):
-    """A trace of a program, or of a simulated run."""
-
-    data: Note = Field("", description="a trace of specs/runs by name, or a file beside the study")
-    case: Name | None = Field(None, description="the case whose simulated run is taken, in the place of a file")
-    cycles: int = Field(20, description="cycles of each processor that are simulated, on average", ge=1, le=1000)
-    unit: Note | None = Field(None, description="of times in a table of records whose header has none")
-    window: Time | None = Field(None, description="length of a window; a fortieth of the trace by default")
-    machine: Note | None = Field(None, description="machine whose network the accesses go through, for contention")
-    useful: list[Note] = Field(default_factory=list, description="activities that are useful work; found by default")
-    only: Note | None = Field(None, description="part of the names of the processors to take; all by default")
-    first: Time | None = Field(None, alias="from", description="time to begin at, counted from the first event")
-    to: Time | None = Field(None, description="time to end at, counted likewise")
-
-    def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """Give the case that is simulated."""
-        if self.case is not None:
-            yield ("case",), self.case
-
-    def check_rules(self) -> None:
-        if bool(self.data) == (self.case is not None):
-            raise broken_rule("a trace is read from data, or simulated from a case; give one of the two")
-
-
-class MadeSpec(Spec):
-    """Timings made up from a case, to see what fits make of a truth that is known."""
-
-    case: Name = Field(description="the truth")
-    population: Note = Field("", description="path of the number of processors, where there are several candidates")
-    processors: list[Processors] = Field(description="numbers of processors", min_length=1)
-    repetitions: int = Field(3, description="of each", ge=1, le=1000)
-    noise: Noise = Field(Given(0.01, COUNT, "1%"), description="standard deviation of the relative error")
-    seed: int = Field(1, description="key of the random stream", ge=0)
-    cycles: bool = Field(True, description="times are those of a cycle of each processor's own, else of a shared work")
-
-
-class FitSpec(QuestionSpec):
-    """Models fitted to measured times."""
-
-    data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
-    made: MadeSpec | None = Field(None, description="made-up timings instead of data")
-    region: Note | None = Field(None, description="part of the program; the whole by default")
-    of_size: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="size of the problem: take the runs of this size only; all by default"
-    )
-    families: list[Name] = Field(default_factory=list, description="families to fit; all by default")
-    free: list[Note] = Field(
-        default_factory=list,
-        description="paths of the base that are free, or path=low..high; the fitted values are laid over the base",
-    )
-    population: Note = Field("", description="path of the base that is the number of processors; found by default")
-    size: Note = Field("", description="path of the base that is the size of the problem")
-    cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
-    at: list[Processors] = Field(default_factory=list, description="processors to predict for")
-    efficiency: Fraction = Field(
-        Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
-    )
-    intervals: Literal["profile", "bootstrap"] = Field("profile", description="how sure the fits are said to be")
-
-    def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the case that timings are made up from."""
-        if self.made:
-            yield ("made", "case"), self.made.case
-
-    def check_rules(self) -> None:
-        if bool(self.data) == (self.made is not None):
-            raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
-        if self.made and (self.region is not None or self.of_size is not None):
-            raise broken_rule("made-up timings have no regions and one size; leave out region and of_size", "made")
 
 
 def _vary_kind(value: Any) -> str | None:
@@ -511,7 +427,12 @@ class StatementSpec(QuestionSpec):
     says: Note = Field(description="what the source says")
     source: Note = Field("", description="where it says so")
     value: Column = Field(description="the value that it is about, such as efficiency or overhead_reduction")
+    added: list[Column] = Field(default_factory=list, description="further values of the same answer, added to it")
     per: Column | None = Field(None, description="value of the same answer to divide it by")
+    other: list[Column] = Field(
+        default_factory=list,
+        description="values, added up, that the answers under relative_to, above or below are asked for in its place",
+    )
     of: list[Name] = Field(description="the answers that it is about", min_length=1)
     relative_to: list[Name] = Field(
         default_factory=list, description="answers to divide by the same value of, one for each or one for all"
@@ -542,6 +463,10 @@ class StatementSpec(QuestionSpec):
         for key in ("of", "relative_to", "above", "below", "greatest", "smallest"):
             yield from (((key, index), name) for index, name in enumerate(getattr(self, key)))
 
+    def asked_of(self, key: str) -> list[str]:
+        """List the values that are added up for each answer under a key."""
+        return self.other if self.other and key in ("relative_to", "above", "below") else [self.value, *self.added]
+
     @property
     def form(self) -> str:
         """The key that says what must hold; ``from`` for a range with either end."""
@@ -554,6 +479,8 @@ class StatementSpec(QuestionSpec):
             raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
         if (self.about is None) != (self.within is None):
             raise broken_rule("about and within go together: the stated value, and how far from it its digits reach")
+        if self.other and not (self.relative_to or self.above or self.below):
+            raise broken_rule("other is for answers under relative_to, above or below; write one of them", "other")
         for key in ("relative_to", "above", "below"):
             if len(getattr(self, key)) not in (0, 1, len(self.of)):
                 raise broken_rule(f"one answer for each of the {len(self.of)} under of is needed, or one for all", key)
@@ -679,84 +606,60 @@ class ChangesSpec(Drawn):
     cases: list[Name] = Field(default_factory=list, description="cases to draw; all of rank by default")
 
 
-class FitsPictureSpec(Drawn):
-    """Measured times and the fits to them."""
-
-    question: ClassVar[str] = "fits"
-    kind: Literal["fits"] = Field(
-        description="measured times, fits with their intervals, and what lies beyond the data"
-    )
-    fit: Name = Field(description="the fit to draw")
-
-
-class TracePictureSpec(Drawn):
-    """A view of traces."""
-
-    question: ClassVar[str] = "traces"
-    kind: Literal["trace"] = Field(description="a view of traces, one below the other")
-    traces: list[Name] = Field(description="the traces to draw", min_length=1, max_length=6)
-    view: Literal["matrix", "concurrency", "utilization", "work", "contention"] = Field(description="what to draw")
-
-
 PictureSpec = Annotated[
-    BandsSpec
-    | BarsSpec
-    | ChangesSpec
-    | FitsPictureSpec
-    | HistogramSpec
-    | LinesSpec
-    | MapSpec
-    | ProjectionPictureSpec
-    | TimelineSpec
-    | TracePictureSpec,
+    BandsSpec | BarsSpec | ChangesSpec | HistogramSpec | LinesSpec | MapSpec | ProjectionPictureSpec | TimelineSpec,
     Field(discriminator="kind"),
 ]
+_PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
 
 
-def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
-    free = [name for name, each in fits.items() if each.free]
-    if len(free) > 1:
-        why = f"the base is fitted to {free[0]} already; a study has one base, so one fit with free paths"
-        raise broken_rule(why, free[1], "free")
-    return fits
+class QuestionKey(NamedTuple):
+    """The key of a question in a study.
+
+    Parameters
+    ----------
+    takes : type of what is written there
+    field : its default and description
+    answered_by : where its ``read`` is defined, ``module:NAME``; by default in the module of `slipstick.study.questions` of
+        the name of the key
+    pictures : specs of the pictures that draw its answer
+    """
+
+    takes: Any
+    field: Any
+    answered_by: str = ""
+    pictures: tuple[type[Drawn], ...] = ()
 
 
-QUESTIONS: dict[str, Any] = {
-    "measured": (
-        dict[Name, MeasuredSpec],
-        Field(
-            default_factory=dict,
-            description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
+QUESTIONS: Registry[QuestionKey] = Registry(
+    "slipstick.questions",
+    {
+        "compare": QuestionKey(
+            list[TableSpec], Field(default_factory=list, description="published or measured tables to hold against")
         ),
-    ),
-    "traces": (
-        dict[Name, TraceSpec],
-        Field(
-            default_factory=dict, description="traces to show; compare, statements and bars call them by their names"
+        "agree": QuestionKey(AgreeSpec | None, Field(None, description="methods to put side by side")),
+        "rank": QuestionKey(RankSpec | None, Field(None, description="what would help most")),
+        "project": QuestionKey(ProjectSpec | None, Field(None, description="years ahead, along trends")),
+        "seek": QuestionKey(
+            dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")
         ),
-    ),
-    "fits": (
-        Annotated[dict[Name, FitSpec], AfterValidator(_one_fitted_base)],
-        Field(default_factory=dict, description="models to fit to measured times"),
-    ),
-    "compare": (
-        list[TableSpec],
-        Field(default_factory=list, description="published or measured tables to hold against"),
-    ),
-    "agree": (AgreeSpec | None, Field(None, description="methods to put side by side")),
-    "rank": (RankSpec | None, Field(None, description="what would help most")),
-    "project": (ProjectSpec | None, Field(None, description="years ahead, along trends")),
-    "seek": (dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")),
-    "choose": (ChooseQuestionSpec | None, Field(None, description="values that meet conditions at least cost")),
-    "sample": (SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")),
-    "bottleneck": (BottleneckSpec | None, Field(None, description="the resource that limits the throughput")),
-    "scale": (ScaleSpec | None, Field(None, description="the size that more processors need")),
-    "statements": (
-        dict[Name, StatementSpec],
-        Field(default_factory=dict, description="sentences of a source to check against the answers"),
-    ),
-}
-"""The keys of all questions, in the order in which they are read and shown: type and field of each."""
+        "choose": QuestionKey(
+            ChooseQuestionSpec | None, Field(None, description="values that meet conditions at least cost")
+        ),
+        "sample": QuestionKey(
+            SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")
+        ),
+        "bottleneck": QuestionKey(
+            BottleneckSpec | None, Field(None, description="the resource that limits the throughput")
+        ),
+        "scale": QuestionKey(ScaleSpec | None, Field(None, description="the size that more processors need")),
+        "statements": QuestionKey(
+            dict[Name, StatementSpec],
+            Field(default_factory=dict, description="sentences of a source to check against the answers"),
+        ),
+    },
+)
+"""The keys of all questions in the order in which they are read and shown, those of other packages before slipstick's own."""
 
 
 class LimitsSpec(Spec):
@@ -808,14 +711,45 @@ class _StudyKeys(Described):
     @property
     def questions(self) -> dict[str, Any]:
         """What the study asks, by key; those that it does not ask are left out."""
-        found = {name: getattr(self, name) for name in QUESTIONS}
-        return {name: asked for name, asked in found.items() if asked}
+        keys = (name for name in type(self).model_fields if name not in _StudyKeys.model_fields)
+        return {name: asked for name in keys if (asked := getattr(self, name))}
+
+
+def _with_questions(questions: Mapping[str, QuestionKey], pictures: Iterable[type[Drawn]] = ()) -> type[_StudyKeys]:
+    """Make the model of a study with these questions, and with these kinds of pictures in the place of slipstick's own."""
+    keys: dict[str, Any] = {name: (each.takes, each.field) for name, each in questions.items()}
+    if kinds := sorted(pictures, key=lambda each: each.__name__):
+        drawn: Any = Annotated[reduce(or_, kinds), Field(discriminator="kind")]
+        keys["pictures"] = (list[drawn], _StudyKeys.model_fields["pictures"])
+    return create_model("StudySpec", __base__=_StudyKeys, __doc__=_StudyKeys.__doc__, **keys)
 
 
 if TYPE_CHECKING:
 
     class StudySpec(_StudyKeys):
-        """A study, with a key for each question of `QUESTIONS`."""
+        """A study, with a key for each question."""
 
 else:
-    StudySpec = create_model("StudySpec", __base__=_StudyKeys, __doc__=_StudyKeys.__doc__, **QUESTIONS)
+    StudySpec = _with_questions(QUESTIONS.own)
+
+
+def study_model(tree: Node | None = None) -> type[StudySpec]:
+    """Give the model of a study.
+
+    Questions and pictures of other packages, which take longer to import, are in it where the tree has a key or a kind of
+    picture that slipstick does not have, and without a tree.
+    """
+    pictures = at(tree, ["pictures"]) if tree is not None else None
+    drawn = [at(each, ["kind"]) for each in pictures.items] if isinstance(pictures, Listing) else []
+    kinds = {kind for each in _PICTURES for kind in get_args(each.model_fields["kind"].annotation)}
+    known = isinstance(tree, Table) and tree.entries.keys() <= StudySpec.model_fields.keys()
+    if known and all(isinstance(each, Scalar) and each.value in kinds for each in drawn):
+        return StudySpec
+    return _whole_study()
+
+
+@cache
+def _whole_study() -> type[StudySpec]:
+    added = {name: QUESTIONS[name] for name in QUESTIONS.places}
+    pictures = (*_PICTURES, *(each for key in added.values() for each in key.pictures))
+    return cast("type[StudySpec]", _with_questions({**added, **QUESTIONS.own}, pictures))

@@ -28,7 +28,7 @@ READY = 0
 
 ROWS_KEPT, TIMES_KEPT = 256, 8192
 
-EventKind = IntEnum("EventKind", "DELAYING SERVED AGAIN", start=0)
+EventKind = IntEnum("EventKind", "DELAYING SERVED AGAIN ABANDONING", start=0)
 """The event that is planned for a token."""
 
 StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED", start=0)
@@ -54,8 +54,8 @@ def _columns(whole: str, times: str = "") -> np.dtype[Any]:
 
 TOKEN = _columns(
     "pc customer group parent index aim label wait rank left latest before after passed turn next key order event "
-    "event_kind station delayed child sibling excludes",
-    "since begun waited work requested finish last since_request place",
+    "event_kind station delayed child sibling excludes elsewhere",
+    "since begun waited work requested finish last since_request place patience",
 )
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket rates_from rates in_turn "
@@ -159,7 +159,7 @@ class CompiledKernel:
             first += len(tokens)
         started = s.token[:first]
         started["customer"] = np.arange(first)
-        for column in ("parent", "turn", "before", "after", "child", "sibling", "event"):
+        for column in ("parent", "turn", "before", "after", "child", "sibling", "event", "patience"):
             started[column] = -1
         if first:
             s.queue[READY], run.free, started["next"][-1] = (0, first - 1), started["next"][-1], -1
@@ -293,7 +293,7 @@ def _whole(numbers: Any) -> Ints:
 
 def _draw(op: int, *operands: int) -> int:
     """Give the draw that an instruction takes a value from, or -1."""
-    first = {Op.DELAY: 0, Op.AIM_AT_RANDOM: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0}
+    first = {Op.DELAY: 0, Op.AIM_AT_RANDOM: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0, Op.PATIENCE: 0}
     place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
     return -1 if place is None else operands[place]
 

@@ -126,7 +126,7 @@ def append(s: State, queue: int, token: int) -> None:
 
 @inlined
 def insert_at(s: State, queue: int, token: int, place: int) -> None:
-    """Put a token into a queue, behind so many."""
+    """Put a token into a queue, behind a number of others."""
     before, each = -1, s.queue[queue, 0]
     for _ in range(place):
         before, each = each, s.token[each].next
@@ -202,7 +202,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t.customer, t.group, t.parent, t.index = customer, group, parent, index
     t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
     t.child, t.sibling, t.event = -1, -1, -1
-    t.aim, t.excludes, t.order = 0, 0, 0
+    t.aim, t.excludes, t.order, t.patience = 0, 0, 0, -1.0
     if parent >= 0:
         t.aim = s.token[parent].aim
         t.sibling = s.token[parent].child
@@ -274,9 +274,30 @@ def rate(s: State, r: Row) -> float:
 def begin(s: State, r: Row, token: int, time: float) -> None:
     """Plan the end of a service."""
     t = s.token[token]
-    t.event_kind = EventKind.SERVED
+    t.event_kind, t.patience = EventKind.SERVED, -1.0
     t.station = r.queue - 1
     t.event = plan_event(s, time, token)
+
+
+@inlined
+def await_service(s: State, r: Row, token: int, now: float) -> None:
+    """Plan when a customer in the queue abandons it; the event is void when its service begins."""
+    t = s.token[token]
+    if t.patience >= 0.0:
+        t.event_kind, t.station = EventKind.ABANDONING, r.queue - 1
+        t.event = plan_event(s, now + t.patience, token)
+
+
+@inlined
+def abandon(s: State, token: int, now: float) -> None:
+    """Let a customer leave the queue, and go on elsewhere; its time there is waiting time."""
+    t = s.token[token]
+    r = s.resource[t.station]
+    accumulate(s, r, now)
+    r.present -= 1
+    take_out(s, r.queue, token)
+    t.label, t.pc, t.patience = t.wait, t.elsewhere, -1.0
+    book(s, token, now)
 
 
 @inlined
@@ -296,6 +317,7 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
                 insert_at(s, r.queue, token, int(t.place * (r.present - r.busy)))
             else:
                 append(s, r.queue, token)
+            await_service(s, r, token, now)
     elif r.kind == StationKind.SHARED:
         if r.present == 0:
             r.progress = 0.0
@@ -311,7 +333,7 @@ def enter(s: State, r: Row, token: int, work: float, now: float) -> None:
 
 @inlined
 def share_anew(s: State, r: Row, now: float) -> None:
-    """Find anew who leaves a shared station next, and when."""
+    """Find anew which member leaves a shared station next, and when."""
     r.busy = min(r.present, r.servers)
     if r.ticket >= 0:
         s.token[r.ticket].event = -1
@@ -365,6 +387,7 @@ def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None
             return
     t.delayed = 1
     insert(s, r.queue, token)
+    await_service(s, r, token, now)
 
 
 @inlined
@@ -493,7 +516,7 @@ def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
 
 @inlined
 def release(s: State, r: Row, token: int, now: float) -> None:
-    """Hand a lock over to the one who has waited longest, else let all who watch know."""
+    """Hand a lock over to the member that has waited longest, else notify all that watch."""
     count_departure(s, r, now)
     remove_holder(s, r, token)
     r.exclusive = 0
@@ -721,7 +744,7 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
     elif op == Op.ATTEMPT:
         if not is_free(r):
             t.pc = code[2]
-        else:
+        elif not code[3]:
             accumulate(s, r, now)
             grant(s, r, token, now)
     elif op == Op.AWAIT_FREE:
@@ -745,7 +768,7 @@ def lock(s: State, token: int, code: Row, value: float, now: float) -> bool:
 
 @inlined
 def meet(s: State, token: int, code: Row, now: float) -> bool:
-    """BARRIER: wake all who wait, in the order in which they came, or wait."""
+    """BARRIER: wake all that wait, in the order in which they came, or wait."""
     queue = s.run[0].barriers + code[1]
     if s.waiting[code[1]] + 1 < code[2]:
         s.token[token].label = code[3]
@@ -961,6 +984,8 @@ def next_event(s: State) -> int:
     t.event = -1
     if t.event_kind == EventKind.SERVED:
         leave(s, token, now)
+    elif t.event_kind == EventKind.ABANDONING:
+        abandon(s, token, now)
     elif t.event_kind == EventKind.DELAYING:
         book(s, token, now)
     run.running = token
@@ -1059,5 +1084,8 @@ def step(s: State, token: int, now: float) -> bool:
         return count_access(s, token, code)
     if op == Op.START_RESPONSE:
         t.begun = now
+        return True
+    if op == Op.PATIENCE:
+        t.patience, t.elsewhere = value, code[2]
         return True
     return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)

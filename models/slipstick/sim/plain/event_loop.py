@@ -30,6 +30,7 @@ class Token:
     label, wait, rank : of the visit or wait under way
     waited, work, requested, finish : at a station, time waited, service left and requested, and its end [s]
     key, order, place, delayed, ticket : at a station or lock, the place in the order of service, and the planned end
+    patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and the instruction after that
     cause : the customer that ended the wait
     since_request, excludes : at a lock, time of the request [s], and whether no other may hold it at the same time
     left, last, latest, latest_booked : of a fork, branches under way; time, index and account of the one that ended last
@@ -58,6 +59,8 @@ class Token:
     place: float = 0.0
     delayed: bool = False
     ticket: list[Token | None] = field(default_factory=list)
+    patience: float = -1.0
+    elsewhere: int = 0
     cause: int | None = None
     since_request: float = 0.0
     excludes: bool = False

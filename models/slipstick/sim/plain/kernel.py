@@ -213,6 +213,11 @@ class Kernel(EventLoop):
         self.stations[station].enter(token, next(draw), now)
         return False
 
+    def patience(self, draw: Draws, elsewhere: int, token: Token, now: float) -> bool:
+        """Say how long the queue of the visit that follows is waited in."""
+        token.patience, token.elsewhere = next(draw), elsewhere
+        return True
+
     def aim_at_random(self, draw: Draws, first: int, customers: int, token: Token, now: float) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
         far = int(next(draw) * (customers - 1))
@@ -396,13 +401,13 @@ class Kernel(EventLoop):
         lock.request(token, now)
         return True
 
-    def attempt(self, lock: SimulatedLock, elsewhere: int, token: Token, now: float) -> bool:
-        """Hold the lock if it is free, else jump."""
-        if lock.free:
+    def attempt(self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float) -> bool:
+        """Hold the lock if it is free, or only look whether it is, else jump."""
+        if not lock.free:
+            token.pc = elsewhere
+        elif not looks:
             lock.accumulate(now)
             lock.grant(token, now)
-        else:
-            token.pc = elsewhere
         return True
 
     def await_free(self, lock: SimulatedLock, label: int, token: Token, now: float) -> bool:

@@ -87,7 +87,7 @@ class Process:
         return partial(kernel.serve, number, _times(seconds), *labels, Where.FIXED, rank, places)
 
     def acquire(self, lock: str) -> Action:
-        """Come to hold a lock, after all who asked before."""
+        """Come to hold a lock, after all that asked before."""
         system = self.system
         return partial(system.kernel.acquire, system.resource("lock", lock), system.label(f"lock:{lock}"), 0, 0)
 
@@ -99,7 +99,7 @@ class Process:
         found.release(self.token, self.now)
 
     def meet(self, name: str, parties: int) -> Action:
-        """Wait until so many have come to a barrier."""
+        """Wait until a number of processes has reached a barrier."""
         waiting = self.system.meetings.setdefault(name, [])
         return partial(self.system.kernel.barrier, waiting, parties, self.system.label(f"barrier:{name}"))
 

@@ -62,6 +62,26 @@ class SimulatedStation(QueueStatistics):
         """Begin a visit that needs `work` seconds of a server."""
         raise NotImplementedError
 
+    def await_service(self, token: Token, now: float) -> None:
+        """Plan when a customer in the queue abandons it; the ticket is void when its service begins."""
+        token.ticket = [token]
+        heappush(self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket))
+
+    def _abandon(self, ticket: list[Token | None], now: float) -> bool:
+        """Let a customer leave the queue, and go on elsewhere; its time there is waiting time."""
+        token = ticket[0]
+        if token is None:
+            return False
+        self.accumulate(now)
+        self.present -= 1
+        self.leave_queue(token)
+        token.label, token.pc, token.patience = token.wait, token.elsewhere, -1.0
+        return self.clock.resume(token, now)
+
+    def leave_queue(self, token: Token) -> None:
+        """Take a customer out of the queue."""
+        raise NotImplementedError
+
 
 class Fcfs(SimulatedStation):
     """First come, first served, by one or more servers."""
@@ -79,11 +99,17 @@ class Fcfs(SimulatedStation):
         self.present += 1
         if self.busy < self.servers:
             self.busy += 1
-            token.waited = 0.0
+            token.waited, token.patience = 0.0, -1.0
             heappush(self.clock.heap, (now + work, self.clock.order(), self.leave_later, token))
         else:
             token.work = work
             self.queue.append(token)
+            if token.patience >= 0:
+                self.await_service(token, now)
+
+    def leave_queue(self, token: Token) -> None:
+        """Take a customer out of the queue."""
+        self.queue.remove(token)
 
     def leave(self, token: Token, now: float) -> bool:
         """End a visit; the first customer of the queue begins its service."""
@@ -94,6 +120,8 @@ class Fcfs(SimulatedStation):
             following = self.queue.popleft()
             following.waited = now - following.since
             following.cause = token.customer
+            if following.patience >= 0:
+                following.patience, following.ticket[0] = -1.0, None
             heappush(self.clock.heap, (now + following.work, self.clock.order(), self.leave_later, following))
         else:
             self.busy -= 1
@@ -136,8 +164,17 @@ class Ordered(SimulatedStation):
                 self._begin(token, now)
                 return
         self._queue(token)
+        if token.patience >= 0:
+            self.await_service(token, now)
+
+    def leave_queue(self, token: Token) -> None:
+        """Take a customer out of the queue."""
+        self.queue.remove((token.key, token.order, token))
 
     def _begin(self, token: Token, now: float) -> None:
+        if token.patience >= 0 and token.delayed:
+            token.ticket[0] = None
+        token.patience = -1.0
         self.serving.append(token)
         token.finish = now + token.work
         token.ticket = [token]

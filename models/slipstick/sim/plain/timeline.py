@@ -71,7 +71,7 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
 def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     """Follow waits back from the end: which event ended each wait, in order of time.
 
-    Where a member waited and it is known who ended the wait, the path goes on with that member; so the spans of the
+    Where a member waited and it is known which member ended the wait, the path goes on with that member; so the spans of the
     path follow each other, from one member to another, and add up to the time followed. It belongs to this one run:
     what is on it was late here, which is not what a percent less of it would buy on average (see the shares).
 

@@ -142,7 +142,7 @@ class Builder:
             self._gates.append(f"{ACCESSES}:{name}")
 
     def permits(self, name: str, number: int, noun: str = "permits") -> None:
-        """Add a resource that so many hold at a time, or a counter with so many units, at no cost."""
+        """Add a resource that a number of members hold at a time, or a counter of units, at no cost."""
         self._locks[name] = len(self._locks), LockPlan(name, number, noun), LockImplementation()
 
     def pool(
@@ -223,6 +223,11 @@ class Builder:
         pc = self.emit(Op.ADMIT, len(self._gates) - 1, self._number(station) if station else 0, most, -1)
         if most:
             self._later.append((self._code[pc], 4, otherwise))
+
+    def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
+        """Abandon the queue of the visit that follows after a time, and go on at the mark `otherwise`."""
+        pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
+        self._later.append((self._code[pc], 2, otherwise))
 
     def mark(self, place: str) -> None:
         """Name the next instruction, as a target of `go` and `admit` before or behind it."""
@@ -307,9 +312,30 @@ class Builder:
         if implementation.kind != "fifo":
             self._access(plan, implementation, number if implementation.kind == "queue" else -1)
         self.emit(Op.RELEASE, number)
-        # Who hands a monitor over has left it.
+        # The member that hands a monitor over has left it.
         for give in self._leaving.pop(number, ()):
             self.patch(give, 2)
+
+    def hold_together(self, locks: Sequence[str], body: Body) -> None:
+        """Do a body while holding several locks, taken at one moment: if one of them is held, none is, until after its pause."""
+        found = [self._lock(name) for name in locks]
+        with self._register() as register:
+            for number, _, _ in found:
+                self.emit(Op.REQUEST, number)
+            self.emit(Op.SET_COUNT, register, *self._count(0, ""))
+            look = self.here
+            asked = [self.emit(Op.ATTEMPT, number, -1, 1) for number, _, _ in found]
+            for number, _, _ in found:
+                self.emit(Op.ATTEMPT, number, look)
+        body()
+        for number, _, _ in reversed(found):
+            self.emit(Op.RELEASE, number)
+        done = self.emit(Op.JUMP, -1)
+        for attempt, (_, plan, implementation) in zip(asked, found, strict=True):
+            self.patch(attempt, 1)
+            self._back_off(plan, implementation, register)
+            self.emit(Op.JUMP, look)
+        self.patch(done, 0)
 
     def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
         if name not in self._locks:
@@ -322,7 +348,7 @@ class Builder:
         self.emit(Op.WAIT, number, self.label(plan.label), -1 if monitor is None else self._lock(monitor)[0])
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Give a unit to a counter, and a monitor to who waited for it there; then nothing follows inside."""
+        """Give a unit to a counter, and a monitor to the member that waited for it there; then nothing follows inside."""
         held = -1 if monitor is None else self._lock(monitor)[0]
         self._leaving.setdefault(held, []).append(self.emit(Op.GIVE, self._lock(counter)[0], held, -1))
 
@@ -353,25 +379,28 @@ class Builder:
 
     def _spin(self, number: int, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Test and set the word until the lock is held."""
-        label = self.label(lock.label)
         self.emit(Op.REQUEST, number)
         self.emit(Op.SET_COUNT, register, *self._count(0, ""))
         look = self.here
         if implementation.kind == "ttas":
             # A processor that reads a held lock spins on its cached copy, and reads the word anew after the release.
             self._access(lock, implementation)
-            self.emit(Op.AWAIT_FREE, number, label)
+            self.emit(Op.AWAIT_FREE, number, self.label(lock.label))
         self._access(lock, implementation)
         attempt = self.emit(Op.ATTEMPT, number, -1)
         done = self.emit(Op.JUMP, -1)
         self.patch(attempt, 1)
         if implementation.back_off != "none":
-            grows = implementation.back_off == "exponential"
-            draw = self.draw(f"{lock.label}:back-off", _ABOUT_ONE if grows else _ONE)
-            pauses = (implementation.base, implementation.most if grows else implementation.base)
-            self.emit(Op.BACK_OFF, draw, label, register, *map(self._constant, pauses))
+            self._back_off(lock, implementation, register)
         self.emit(Op.JUMP, look)
         self.patch(done, 0)
+
+    def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
+        """Pause after a failed attempt."""
+        grows = implementation.back_off == "exponential"
+        draw = self.draw(f"{lock.label}:back-off", _ABOUT_ONE if grows else _ONE)
+        pauses = (implementation.base, implementation.most if grows else implementation.base)
+        self.emit(Op.BACK_OFF, draw, self.label(lock.label), register, *map(self._constant, pauses))
 
     def _take_turns(self, number: int, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Fetch and increment the ticket counter, then read the number called, once more after each release."""

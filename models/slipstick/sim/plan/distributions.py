@@ -160,7 +160,7 @@ class BurstyTimes:
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times between customers who come in batches: one between two batches, and none within.
+    """Times between customers that come in batches: one between two batches, and none within.
 
     Parameters
     ----------
@@ -192,7 +192,33 @@ class BatchTimes:
             ready = ready[size:]
 
 
-Times = ServiceTime | BurstyTimes | BatchTimes
+@dataclass(frozen=True, slots=True)
+class TracedTimes:
+    """Times between arrivals that are given one by one, and begin again at their end.
+
+    Parameters
+    ----------
+    gaps : the times, in proportion [1]
+    mean : [s]
+
+    >>> next(TracedTimes((1.0, 3.0), 4.0).blocks(Stream(1, "web"), [5]))
+    array([2., 6., 2., 6., 2.])
+    """
+
+    gaps: tuple[float, ...]
+    mean: float
+    constant: ClassVar[bool] = False
+
+    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+        """Give blocks of values [s]; nothing is drawn."""
+        gaps, place = np.array(self.gaps), 0
+        gaps *= self.mean / gaps.mean()
+        for size in sizes:
+            yield gaps[np.arange(place, place + size) % len(gaps)]
+            place = (place + size) % len(gaps)
+
+
+Times = ServiceTime | BurstyTimes | BatchTimes | TracedTimes
 """Distributions of times that can be drawn."""
 
 _DRAWN = 512

@@ -50,7 +50,7 @@ class Op(IntEnum):
     ACQUIRE = 15  # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time
     RELEASE = 16  # lock
     REQUEST = 17  # lock: count as present from now on
-    ATTEMPT = 18  # lock, target if it is held
+    ATTEMPT = 18  # lock, target if it is held, 1 if it is left as it is
     AWAIT_FREE = 19  # lock, label: wait until it is free
     BACK_OFF = 20  # draw, label, register, base, most: pause base x 2^register, then increment the register
     TAKE_TICKET = 21  # lock, register: take the next ticket
@@ -68,6 +68,7 @@ class Op(IntEnum):
     WORK = 31  # pool, register, label: work on the present part of the task
     NEXT_PART = 32  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
     ADD_TASK = 33  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
+    PATIENCE = 34  # draw, target: where to go on if the service of the visit that follows has not begun after that time
 
 
 class Where(IntEnum):

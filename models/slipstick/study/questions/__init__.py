@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
+from slipstick.extensions import imported
 from slipstick.results.question import QuestionResult
 from slipstick.schema.inputs import Settings
+from slipstick.schema.kinds.study import QUESTIONS
 from slipstick.study.cases import StudyContext
 
 ValueNames = Mapping[str, str]
@@ -80,5 +81,5 @@ def read_question(name: str, asked: Any, study: StudyContext) -> Question:
     ------
     SpecError : everything that is wrong with it
     """
-    found: Question = import_module(f"{__name__}.{name}").read(asked, study)
+    found: Question = imported(QUESTIONS[name].answered_by or f"{__name__}.{name}:read")(asked, study)
     return found

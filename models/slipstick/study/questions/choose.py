@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import did_you_mean
-from slipstick.expression.tape import Tape
+from slipstick.expression.nodes import parameters
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import counted, escape, percent, quantity
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 MOST_POINTS = 1_000_000
-"""So many points there may be; only some of them are solved."""
+"""The largest number of points; only some of them are solved."""
 
 TOGETHER = 32
-"""So many points are solved at a time where they are not simulated."""
+"""The number of points solved at a time where they are not simulated."""
 
 LONGEST = 64.0
-"""So many times as long as the first is the longest run that is to decide a condition."""
+"""The longest run that is to decide a condition, as a multiple of the first."""
 
 OBJECTIVE, COST = "objective", "cost"
 
@@ -135,8 +135,8 @@ class _Choosing:
 
     def known(self, parts: Condition) -> list[bool]:
         """Say of each part of a condition whether it is about what is varied alone."""
-        names = (Tape([each.left, each.right]).parameters for each in parts.parts)
-        return [all(parts.columns.get(name) in self.condition.given for name in each) for each in names]
+        names = (parameters(each.left, each.right) for each in parts.parts)
+        return [all(parts.columns.get(each.name) in self.condition.given for each in found) for found in names]
 
     def aims(self, rows: Rows) -> Array:
         """Give the objective at points, where it is known without solving them."""
@@ -295,7 +295,7 @@ def _chosen(asked: _Choosing) -> ChosenPoints:
     # What is about the varied values alone needs no solving.
     for part, known in zip(asked.condition.parts, asked.known(asked.condition), strict=True):
         if known:
-            names = Tape([part.left, part.right]).parameters
+            names = [each.name for each in parameters(part.left, part.right)]
             held = part.holds({name: given[asked.condition.columns[name]] for name in names})
             given, rows = {name: each[held] for name, each in given.items()}, rows[held]
     left = len(rows)

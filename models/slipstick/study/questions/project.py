@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
 from slipstick.late import Array, np
-from slipstick.method.sampling import random_stream, sample_points
 from slipstick.method.sign_changes import Change
-from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
+from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points
 from slipstick.report.formatting import NOTHING, Ends, counted, escape, markdown_table, percent, prose, quantity
 from slipstick.report.pictures import STROKES, axis_title, legend_of, logarithmic, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001
 _MOST_POINTS = 200_000
-"""Draws are answered so many points at a time, to bound the memory."""
+"""The number of draws answered at a time, to bound the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,11 +412,11 @@ def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
 
 def _outcomes(found: Projection) -> Iterator[str]:
     for track in found.tracks:
-        who = f"{track.case} along {track.trend}"
+        subject = f"{track.case} along {track.trend}"
         if goes := list(_goes(track)):
-            yield f"{who}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
-        yield from (f"{who}: {each}" for each in _dominant_words(track))
-        yield from (f"{who}: {_condition_text(each, found)}" for each in track.conditions)
+            yield f"{subject}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
+        yield from (f"{subject}: {each}" for each in _dominant_words(track))
+        yield from (f"{subject}: {_condition_text(each, found)}" for each in track.conditions)
     yield from _unmoved(found)
 
 

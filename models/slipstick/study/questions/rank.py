@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Answer, Value
@@ -24,7 +25,7 @@ from slipstick.report.formatting import (
     quantity,
 )
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, build, described, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
@@ -36,6 +37,7 @@ from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reductio
 from slipstick.study.questions import BaseAnswers, Question
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -127,6 +129,14 @@ class RankResult(QuestionResult):
                 said = f"of single quantities {by} helps most: it {does}"
             words.append(f"{_where(each)}: {said}")
         return words
+
+    def headline(self) -> str:
+        """Name what helps most in the first case; of many cases in how many of them each change does."""
+        groups: dict[str, list[str]] = {}
+        for each in self.changes:
+            groups.setdefault(each.under, []).append(str(_best(each).point["change"]))
+        told = [_most_often(under, best) for under, best in groups.items() if len(best) > MOST_SAID]
+        return "; ".join(told) or self.sentences()[0]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the quantities of each case, then the changes and their pairs."""
@@ -376,28 +386,27 @@ class _ChangeReader:
         self.before = evaluator(case, self.settings, study.library).smoothed
 
     def read(self, technology: str) -> _CaseChanges:
-        changed = {name: self._changed(name, {}) for name in self.rank.changes}
+        changed = {name: self._changed(name, self.before.built.entries) for name in self.rank.changes}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
-        for one, two in combinations(self.rank.changes, 2) if self.rank.budget is not None else ():
-            # The second is laid over the first, so that factors on one quantity multiply.
-            pairs[one, two] = self._point({**changed[one], **self._changed(two, changed[one])})
+        for index, one in enumerate(changed) if self.rank.budget is not None else ():
+            # The others are laid over the first, so that factors on one quantity multiply.
+            laid = described(resolve({**self.settings, **changed[one]}, self.study.library))
+            for two in list(changed)[index + 1 :]:
+                pairs[one, two] = self._point({**changed[one], **self._changed(two, laid)})
         singles = {name: self._point(each) for name, each in changed.items()}
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
-    def _changed(self, name: str, laid: Settings) -> dict[str, Node]:
-        """Give what a change sets, factors multiplied out, on top of what is laid already."""
+    def _changed(self, name: str, known: Mapping[str, DescribedValue]) -> dict[str, Node]:
+        """Give what a change sets, its factors multiplied with the values known by now."""
         spec, place = self.rank.changes[name], ("rank", "changes", name)
         found: dict[str, Node] = {}
         for path in spec.values:
             found[path] = self.study.written((*place, "set", path))
-        entries = (
-            described(resolve({**self.settings, **laid}, self.study.library)) if laid else self.before.built.entries
-        )
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
-            now = _now(entries, canonical(self.before.inputs.tree, path))
+            now = _now(known, canonical(self.before.inputs.tree, path))
             if now is None:
-                near = did_you_mean(path, list(entries))
+                near = did_you_mean(path, list(known))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
                 raise self.study.refusal(where, why, key=True)
             found[path] = quantity_node(now[0] * factor.value, now[1], value_mark(self.study.tree, where))
@@ -405,9 +414,9 @@ class _ChangeReader:
 
     def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
         """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
-        inputs, known = self.before.inputs, self.before.free
+        inputs = self.before.inputs
         paths = {path: canonical(inputs.tree, path) for path in nodes}
-        if known.issuperset(paths.values()):
+        if self.before.built.can_vary(paths.values()):
             for path, node in nodes.items():
                 inputs = inputs.with_value(path, node, self.study.library)
             given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
@@ -531,7 +540,7 @@ def _reduced(each: Answer) -> Value:
 def _verdict(found: ChangeRanking) -> str:
     before = found.before.values
     overhead, time = (quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time"))
-    best = max(found.effects, key=lambda each: _reduced(each).value or 0.0)
+    best = _best(found)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
         return f"no change takes overhead away, of {overhead}"
@@ -552,6 +561,18 @@ def _verdict(found: ChangeRanking) -> str:
     return f"{words}; the best pair{budget} is {pair.point['change']}, {both}"
 
 
+def _best(found: ChangeRanking) -> Answer:
+    return max(found.effects, key=lambda each: _reduced(each).value or 0.0)
+
+
+def _most_often(under: str, best: Sequence[str]) -> str:
+    """Count in how many cases each change takes away the most overhead."""
+    (first, count), *others = Counter(best).most_common(MOST_SAID)
+    more = "".join(f", {name} in {cases}" for name, cases in others)
+    where = f"under {under} " if under else ""
+    return f"{where}{first} takes away the most overhead of all single changes in {count} of {len(best)} cases{more}"
+
+
 def _together(gain: float, apart: float) -> str:
     if abs(gain - apart) < 5e-4:
         return "as much as the two gain apart"
@@ -559,13 +580,32 @@ def _together(gain: float, apart: float) -> str:
 
 
 _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
+_MOST_BARS = 20  # in a row, to be read at the width of a page
 
 
 def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
     names = [str(each.point["change"]) for each in found[0].effects]
-    figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * len(found)), 4.2)
-    axes = figure.subplots()
+    beside = -(-len(found) // -(-len(found) * len(names) // _MOST_BARS))
+    rows = -(-len(found) // beside)
+    figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * beside), 4.2 if rows == 1 else 3.0 * rows)
+    for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
+        cases = found[row * beside : (row + 1) * beside]
+        _grouped(axes, cases, names)
+        axes.set_xticks(range(len(cases)), [each.case for each in cases])
+        axes.set_xlim(-0.6, beside - 0.4)
+        if max(len(each.case) for each in found) > 12:
+            tilt(axes)
+        axes.set_ylabel(axis_title("overhead reduction", "%"))
+    axes.set_xlabel("case")
+    handles, labels = axes.get_legend_handles_labels()
+    legend_of(figure, handles, labels, "change")
+    title_of(figure, title)
+    return figure
+
+
+def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -> None:
+    """Draw the bars of some cases."""
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
         effects = [_reduced(one.effects[index]) for one in found]
@@ -577,11 +617,3 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
         axes.bar(places, heights, width, label=name, **filled(index))
         draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(found)), [each.case for each in found])
-    if max(len(each.case) for each in found) > 12:
-        tilt(axes)
-    axes.set_ylabel(axis_title("overhead reduction", "%"))
-    axes.set_xlabel("case")
-    legend_of(figure, *axes.get_legend_handles_labels(), "change")
-    title_of(figure, title)
-    return figure

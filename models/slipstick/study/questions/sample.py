@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.dimension import Dimension
-from slipstick.method.sampling import random_stream, sample_points
-from slipstick.model.uncertainty import Uncertainty
+from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _REPLICATIONS = 8
-"""So many independent sets of points say how sure a quantile is."""
+"""The number of independent sets of points from which the interval of a quantile is computed."""
 
 _T_95 = 2.364624251592785
 """Student's t for 95 % and one less degrees of freedom than replications."""

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from slipstick.answer import Value
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT
-from slipstick.expression.nodes import Expr, Parameter
-from slipstick.expression.tape import Tape
+from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm
@@ -47,7 +46,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, plain_ticks, sheet, title_of
 from slipstick.report.statements import summary
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula
@@ -223,6 +222,10 @@ class ScaleResult(QuestionResult):
         first = next((each for each in self.scalings if each.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
+    def headline(self) -> str:
+        """Say of the first cases on how many processors each is fastest, and how its work must grow."""
+        return "; ".join(f"{each.case}: {_in_short(each)}" for each in self.scalings[: 1 + MOST_SAID])
+
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give published cells as statements, once, beside the first case that has them."""
         first = next((each for each in self.scalings if each.printed), None)
@@ -270,6 +273,8 @@ class _ScaledCase:
         """Give the memory of a processor as a function of factor and N."""
         if self.memory is None:
             return None
+        from slipstick.expression.tape import Tape  # which needs NumPy
+
         tape = Tape([self.memory])
 
         def used(factor: Array, count: Array) -> Array:
@@ -361,7 +366,7 @@ def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, runs: Runs)
     # The number of processors may shape the model, and then is no parameter of it.
     names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **built.parameters}
     made = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
-    known = Tape([made]).parameters
+    known = [each.name for each in parameters(made)]
     if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
         why = f"{spec.memory.used} does not depend on {', '.join(runs.size)}, so no size fills the memory"
         raise study.refusal(place, why)
@@ -572,6 +577,12 @@ def _sentences(found: Scaling) -> list[str]:
     return [*lines, *([] if found.growth is None else [_verdict(found.growth)])]
 
 
+def _in_short(found: Scaling) -> str:
+    grows = [] if found.growth is None else [_verdict(found.growth, short=True)]
+    parts = [_fastest_words(found.fastest), *(grows or [_largest_words(found.largest, found.threshold)])]
+    return ", ".join(f"{each[0].lower()}{each[1:]}" for each in parts)
+
+
 def _fastest_words(best: BestProcessors) -> str:
     if best.processors is None:
         return "At a fixed size no number of processors has an answer"
@@ -700,12 +711,12 @@ def _since(number: float | None) -> str:
     return NOTHING if number is None else fraction(number)
 
 
-def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
+def _verdict(growth: IsoefficiencyFormula, order: str = "", short: bool = False) -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
     dominant = [each for each in growth.terms if each.since is not None]
-    if not dominant:
+    if not dominant or short:
         return words
     last = max(dominant, key=lambda each: each.since or 0.0)
     term = code(last.text) if order else last.text

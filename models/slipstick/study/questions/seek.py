@@ -45,7 +45,7 @@ class ConditionSearch:
     beyond : rates used outside their periods, in words
     undecided : first and last place of each further stretch where an estimate does not tell whether it holds
     answered : of whole numbers, the first and the last with an answer
-    longer : so many times as long as the first was the longest run that was to decide
+    longer : the longest run that was to decide, as a multiple of the first
     looked : the places that were looked at first, and how each was computed
     """
 
@@ -172,7 +172,7 @@ class _CaseSearch:
         return places
 
     def solved(self, places: Array, longer: float = 1.0) -> tuple[dict[str, Array], Provenance]:
-        """Answer at places, by runs so many times as long as the case's own if it is simulated."""
+        """Answer at places, by runs longer than the case's own by a factor if it is simulated."""
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
         found = [self.built(float(place)).longer(longer).solved({}, self.condition.wanted) for place in places]
@@ -303,10 +303,10 @@ MANY_PLACES, FEW_PLACES = 129, 17
 """Places to look at first, of numbers that are computed, and of those that each take a simulation."""
 
 LONGEST = 64.0
-"""So many times as long as a first run is the longest run that is to decide at a place."""
+"""The longest run that is to decide at a place, as a multiple of a first run."""
 
 EFFORT = 16.0
-"""So many times the effort of the first look is what all longer runs may take together."""
+"""The effort that all longer runs may take together, as a multiple of that of the first search."""
 
 
 def _searched(asked: _CaseSearch) -> ConditionSearch:
@@ -432,9 +432,9 @@ def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int])
 
 def search_text(found: ConditionSearch) -> str:
     """Say in one line where a condition starts or stops holding, or why it does nowhere."""
-    who, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
+    subject, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
     said = f"{_said(found)} (looked at {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
-    return f"{who} {said}{_effort(found)}{_beyond(found)}"
+    return f"{subject} {said}{_effort(found)}{_beyond(found)}"
 
 
 def _effort(found: ConditionSearch) -> str:

@@ -12,7 +12,7 @@ from slipstick.errors import Problem, did_you_mean
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, escape, percent, quantity
 from slipstick.report.statements import STATEMENTS, StatementRow, summary
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import StatementSpec
@@ -95,6 +95,10 @@ class StatementsResult(QuestionResult):
         """Count the statements that hold."""
         return [summary(self.statements)]
 
+    def headline(self) -> str:
+        """Count the statements that hold, and name some of the others."""
+        return summary(self.statements, MOST_SAID)
+
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the verdicts, then what each statement says and what was computed."""
         found = self.statements
@@ -125,7 +129,7 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
         for name, spec in asked.items():
             yield from (study.problem(("statements", name, *place), why) for place, why in _unfit(spec, named))
 
-    about = {value for each in asked.values() for value in (each.value, each.per) if value is not None}
+    about = {value for each in asked.values() for key in ("of", "above") for value in _values_of(each, key)}
     return Question(solve, named_values=about, name_problems=misnamed)
 
 
@@ -135,16 +139,23 @@ def _stated(spec: StatementSpec) -> dict[str, Given]:
     return {key: each for key, each in numbers.items() if each is not None}
 
 
+def _values_of(spec: StatementSpec, key: str) -> list[str]:
+    """List the values that each answer under a key is asked for."""
+    return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
+
+
 def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
     """Say which of the values a sentence names are none, or are not of the unit of the numbers that it states."""
     for place, name in spec.named_cases():
-        for key, value in (("value", spec.value), ("per", spec.per)):
-            if value is not None and value not in named[name]:
+        for value in _values_of(spec, str(place[0])):
+            if value not in named[name]:
+                key = next(key for key in ("value", "added", "other", "per") if value in (getattr(spec, key) or ()))
                 yield (key,), f"{name}, under {place[0]}, has no value {value}{did_you_mean(value, named[name])}"
                 return
-    units = {named[name][value] for name in spec.of for value in (spec.value, spec.per) if value is not None}
+    units = {named[name][value] for place, name in spec.named_cases() for value in _values_of(spec, str(place[0]))}
     if len(units) > 1:
-        yield ("per" if spec.per else "of",), f"values of several units are compared: {', '.join(sorted(units))}"
+        key = next((key for key in ("per", "added", "other") if getattr(spec, key)), "of")
+        yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
         return
     unit = "1" if spec.per or spec.relative_to else units.pop()
     for key, each in _stated(spec).items():
@@ -224,7 +235,7 @@ class _Sentence:
     def _values(self, key: str) -> list[ComparedNumber | None] | None:
         """Give the value of each answer under a key, one for each under ``of``; None where there is none under it."""
         names = getattr(self.spec, key)
-        numbers = [self._number(name, self.spec.value) for name in names]
+        numbers = [_sum([self._number(name, value) for value in self.spec.asked_of(key)]) for name in names]
         if self.spec.per:
             numbers = list(map(_ratio, numbers, [self._number(name, self.spec.per) for name in names]))
         if key == "of" and (bases := self._values("relative_to")):
@@ -248,6 +259,12 @@ def _extreme(pick: Callable[..., float], values: Sequence[ComparedNumber | None]
     """Give the greatest or the smallest of some values; nothing where one of them is unknown."""
     known = [each for each in values if each is not None]
     return ComparedNumber(*map(pick, zip(*known, strict=True))) if len(known) == len(values) else None
+
+
+def _sum(values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
+    """Add values up; the ends of a sum of intervals are the sums of their ends."""
+    known = [each for each in values if each is not None]
+    return ComparedNumber(*map(sum, zip(*known, strict=True))) if len(known) == len(values) else None
 
 
 def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:

@@ -1,0 +1,102 @@
+"""What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of specs, files that are read.
+
+A package adds through the entry points of one group for each kind of addition, such as ``slipstick.questions``; the page
+"Extending slipstick" of the documentation lists the groups. Each entry point gives a mapping from names to where they are
+defined, ``module:NAME``. So all names are known without importing what they stand for, which happens when it is asked
+for. `slipstick_workloads` and `slipstick_measure` are added in this way; slipstick imports neither of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar, cast
+
+from slipstick.errors import ModelError, did_you_mean
+
+T = TypeVar("T")
+
+
+class SpecKind(NamedTuple):
+    """A kind of spec: its folder, where the model that checks it is defined, and the spec that a starter is made from."""
+
+    folder: str
+    model: str
+    starter: str
+
+
+class Registry(Mapping[str, T]):
+    """Additions of one kind by name: slipstick's own, and behind them those of other packages.
+
+    Entry points are read when a name is asked for that is none of slipstick's own, or when all names are.
+
+    Parameters
+    ----------
+    group : of the entry points
+    own : slipstick's own additions, or what gives them when a name is first looked up
+
+    Raises
+    ------
+    ModelError : a package adds a name that is taken, or cannot be imported
+
+    >>> kinds = Registry("slipstick.none", {"machine": "machines"})
+    >>> kinds["machine"], "profile" in kinds, list(kinds)
+    ('machines', False, ['machine'])
+    """
+
+    def __init__(self, group: str, own: Mapping[str, T] | Callable[[], Mapping[str, T]] = dict) -> None:
+        self._group, self._given = group, own
+
+    @cached_property
+    def own(self) -> Mapping[str, T]:
+        """Slipstick's own additions."""
+        return self._given() if callable(self._given) else self._given
+
+    @cached_property
+    def places(self) -> Mapping[str, Any]:
+        """Where other packages define what they add: ``module:NAME``, or the thing itself."""
+        from importlib.metadata import entry_points
+
+        found: dict[str, Any] = {}
+        for point in entry_points(group=self._group):
+            try:
+                added = point.load()
+            except (ImportError, AttributeError) as error:
+                raise ModelError(f"{point.value} cannot be imported for the group {self._group}: {error}") from error
+            if taken := [name for name in added if name in found or name in self.own]:
+                raise ModelError(f"{point.value} adds {taken[0]!r} to the group {self._group}, where it is taken")
+            found |= added
+        return found
+
+    def __getitem__(self, name: str) -> T:
+        if name in self.own:
+            return self.own[name]
+        if name not in self.places:
+            what = self._group.rpartition(".")[2].removesuffix("s")
+            raise KeyError(f"there is no {what} {name!r}{did_you_mean(name, [*self])}")
+        place = self.places[name]
+        try:
+            return cast(T, imported(place) if isinstance(place, str) else place)
+        except (ImportError, AttributeError) as error:
+            raise ModelError(f"{place}, which is {name!r} of the group {self._group}, is not there: {error}") from error
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from self.places
+
+    def __len__(self) -> int:
+        return len(self.own) + len(self.places)
+
+
+def imported(place: str) -> Any:
+    """Import what is defined at a place, ``module:NAME``.
+
+    >>> imported("math:floor")(2.5)
+    2
+    """
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,247 @@
+"""Reader-writer locks: the waits of readers and writers, from a Markov chain of the lock alone.
+
+The rest of a cycle is taken as an exponential delay, as long as the population with one processor fewer spends outside the
+lock between two visits (surrogate delays: Jacobson and Lazowska, CACM 25(2), 1982, 142-151), and all that is done while the
+lock is held, waits included, as its service. A request is one to write with a fixed probability. The states are the readers
+inside, whether a writer is inside, and the requests that wait; of a fair lock it is enough how many wait, because all but
+the first of them are readers and writers as at random. So with one lock, one visit a cycle, and exponential times the waits
+are exact.
+
+Other times change the chain in two places. While a writer waits no reader enters, and k readers inside end together after
+the maximum of k service times: that is how long the k-th takes less than the k - 1 others. A processor that finds a writer
+inside waits for the rest of its service, by the rules of a lock that writers alone take. Readers that others may join are
+left as they are (a station of infinitely many servers depends on the mean alone).
+
+Groups of readers that enter together are also what the approximation for open streams of Johnson counts (IEEE Trans. Parallel
+and Distributed Systems 6(3), 1995). Checked by benchmarks/mean_value.py, construct "reader-writer locks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from slipstick.method.mean_value.maxima import (
+    LEAST_VARIED,
+    ZERO_TIME,
+    Array,
+    RandomTime,
+    added,
+    maximum_of_identical,
+    mixture_of,
+    nonzero,
+)
+from slipstick.method.mean_value.visits import ArrivalState, Queue
+from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
+from slipstick.model.system import ClosedPopulation, Model
+from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions, explore_rows, stationary
+from slipstick.queueing.residual_wait import finite_source_residual, residual_time, whole_service_weight
+
+MOST_IN_CHAIN = 16
+"""Processors that a chain counts, which then has up to 3,200 states; of more, the load is that of this number."""
+
+_ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
+"""What a rate belongs to: a processor that arrives, a writer that ends, a reader that ends, and one while a writer waits."""
+
+
+def unknown_sharing(model: Model, lock: str) -> str | None:
+    """Say why the approximation is not for a model with a reader-writer lock; None if it is."""
+    nodes = [node for body in model.bodies for node in steps(body)]
+    if not isinstance(model.population, ClosedPopulation) or len(model.population.groups) > 1:
+        return "processors that are not all alike, or come and go"
+    if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
+        return "forks, pipelines and barriers"
+    holds = [
+        (node, each) for node in nodes if isinstance(node, Hold) for each in steps(node.body) if isinstance(each, Hold)
+    ]
+    return "locks inside others" if any(lock in (a.resource, b.resource) for a, b in holds) else None
+
+
+def sharing_waits(
+    queue: Queue, before: ArrivalState, ratios: Mapping[int, Array], rate: Array
+) -> dict[int, RandomTime]:
+    """Give the wait at each visit to a reader-writer lock of one more processor than there were.
+
+    Parameters
+    ----------
+    queue : of the lock
+    before : what an arriving processor finds
+    ratios : visits in a cycle [1]
+    rate : cycles of all processors before in a second [1/s]
+    """
+    customers = round(before.others) + 1
+    parts = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
+    often = {mode: added(ratios[index] for index in mine) for mode, mine in parts.items()}
+    total = nonzero(often[READ] + often[WRITE])
+    held = {mode: _any_of(mine, often[mode], ratios, before) for mode, mine in parts.items()}
+    present = added(before.present[v.index] for v in queue.visits)
+    away = (before.others - present) / nonzero(rate * total)
+    longest = held[READ].mean + held[WRITE].mean
+    # No time is 0, so that every rate is finite: at least a millionth of a service.
+    least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
+    away, reading, writing = (_at_least(each, least) for each in (away, held[READ].mean, held[WRITE].mean))
+    chance = -_at_least(-_at_least(often[WRITE] / total, 1e-9), -(1 - 1e-9))
+    waits = _waits_of_both(queue, customers, away, chance, replace(held[READ], mean=reading), writing)
+    mean_wait = (1 - chance) * waits[0] + chance * waits[1]
+    between = away / chance + (1 / chance - 1) * (reading + mean_wait)
+    busy = added(before.served[index] for index in parts[WRITE])
+    more = busy * (_left_of_writer(held[WRITE], writing, customers, between, busy) - writing)
+    found: dict[int, RandomTime] = {}
+    for mode, wait in zip(MODES, waits, strict=True):
+        mean = _at_least(wait + more, 0.0)
+        found.update(dict.fromkeys(parts[mode], RandomTime(mean, mean * mean)))
+    return found
+
+
+def _at_least(value: Array, least: Array | float) -> Array:
+    """Limit by real parts."""
+    return np.where(value.real > np.real(least), value, least)
+
+
+def _waits_of_both(queue: Queue, customers: int, away: Array, chance: Array, held: RandomTime, writing: Array) -> Array:
+    """Give the waits of readers and of writers as the chain has them [s] [2, points].
+
+    Of more customers than a chain counts, so few bring the load of all: their cycle without waits is shorter in proportion,
+    and the wait follows from the rate of requests.
+    """
+    counted, mean = min(customers, MOST_IN_CHAIN), (1 - chance) * held.mean + chance * writing
+    least = 1e-6 * mean
+    apart = _at_least((away + mean) * (counted / customers) - mean, least)
+    ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
+    columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
+    gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
+    gaps = _at_least(gaps, np.broadcast_to(least, apart.shape)[..., None])
+    readers = min(queue.servers, counted)
+    rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
+    found = np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T
+    waits: Array = found[:2]
+    if counted < customers:
+        some, all_wait = (1 - chance) * waits[0] + chance * waits[1], _at_least(customers / found[2] - away - mean, 0.0)
+        waits = waits * np.where(some.real > 0, all_wait / nonzero(some), 1.0)
+    return waits
+
+
+def _any_of(visits: Sequence[int], often: Array, ratios: Mapping[int, Array], before: ArrivalState) -> RandomTime:
+    """Mix the times for which a lock is held."""
+    if not visits:
+        return ZERO_TIME
+    return mixture_of([(ratios[index] / nonzero(often), before.services[index]) for index in visits])
+
+
+def _left_of_writer(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
+    """Give what is left of a write that an arriving processor finds, as if writers alone took the lock [s]."""
+    scv = np.broadcast_to(held.scv, busy.shape)
+    varied = scv.real > LEAST_VARIED
+    weight = whole_service_weight(busy, customers - 1, np.ones(1))
+    left: Array = (1 - weight) * residual_time(mean, scv) + weight * mean
+    if not np.any(varied):
+        return left
+    return np.where(varied, finite_source_residual(customers, between, mean, np.where(varied, scv, 2.0)), left)
+
+
+def _chain_waits(
+    order: str, customers: int, readers: int, times: Sequence[Any], gaps: Array
+) -> tuple[complex, complex, complex]:
+    """Give the mean waits of a reader and a writer [s], and the rate of requests [1/s].
+
+    Parameters
+    ----------
+    order : of the lock
+    customers, readers : in all, and how many of them read together at most
+    times : between two visits [s], probability that one is to write [1], time of a read and of a write [s]
+    gaps : by how much k readers take longer than k - 1, none entering [s]
+    """
+    away, chance, reading, writing = times
+    chain = sharing_chain(order, customers, readers)
+    kind, writes, reads, count = chain.events % 4, chain.events // 4 % 2, chain.events // 8, chain.rates.astype(int)
+    rates = np.choose(kind, [count / away, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]])
+    pi = stationary(replace(chain, rates=rates * chance**writes * (1 - chance) ** reads))
+    states = np.asarray(chain.states)
+    inside, writer, readers_waiting, waiting = states.T
+    flow = pi @ (customers - states.sum(axis=1)) / away
+    if order == "fair":
+        first = (writer == 0) & (inside < readers) & (waiting > 0)  # the first that waits is a writer
+        readers_waiting, waiting = (waiting - first) * (1 - chance), first + (waiting - first) * chance
+    return pi @ readers_waiting / (flow * (1 - chance)), pi @ waiting / (flow * chance), flow
+
+
+@lru_cache(maxsize=200)
+def sharing_chain(order: str, customers: int, readers: int) -> MarkovChain:
+    """Explore the states of a lock: readers and writers inside, readers that wait, and writers (of a fair lock, all) that wait.
+
+    The rates are counts, of those that think or read; the events say what they belong to.
+    """
+    moves = _fair_moves if order == "fair" else _ranked_moves
+
+    def transitions(rows: Rows) -> Iterator[Transitions]:
+        for chosen, after, count, kind, writes, reads in moves(rows.T, customers, readers, order == "reader-first"):
+            here = np.flatnonzero(chosen)
+            if len(here):
+                columns = np.broadcast_arrays(*after, chosen)[:-1]
+                there = np.stack([each[here] for each in columns], axis=1).astype(rows.dtype)
+                many = np.broadcast_to(count, chosen.shape)[here].astype(float)
+                yield here, there, many, kind + 4 * writes + 8 * reads
+
+    return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
+
+
+_Move = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
+"""In which states it happens, the state after, the count that its rate goes with, of what, and how many draws it needs: to
+write, and to read."""
+
+
+def _fair_moves(state: Array, customers: int, limit: int, _: bool) -> Iterator[_Move]:
+    """Yield the moves of a fair lock."""
+    inside, writer, _none, waiting = state
+    thinking = customers - inside - writer - waiting
+    comes, free = thinking > 0, (writer == 0) & (waiting == 0) & (inside < limit)
+    yield comes & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
+    yield comes & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
+    yield comes & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
+    yield comes & ~free, (inside, writer, 0, waiting + 1), thinking, _ARRIVAL, 0, 0
+    writes = writer == 1
+    yield writes & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, 1, 0
+    for enter in range(min(customers, limit) + 1):
+        if enter == limit:
+            yield writes & (waiting >= enter), (enter, 0, 0, waiting - enter), 1, _WRITER, 0, enter
+        else:
+            yield writes & (waiting == enter), (enter, 0, 0, 0), 1, _WRITER, 0, enter
+            if enter:
+                yield writes & (waiting > enter), (enter, 0, 0, waiting - enter), 1, _WRITER, 1, enter
+    reads, full = inside > 0, (inside == limit) & (waiting > 0)
+    yield reads & (waiting == 0), (inside - 1, 0, 0, 0), inside, _READER, 0, 0
+    known = reads & (waiting > 0) & ~full
+    yield known & (inside == 1), (0, 1, 0, waiting - 1), inside, _LAST_READERS, 0, 0
+    yield known & (inside > 1), (inside - 1, 0, 0, waiting), inside, _LAST_READERS, 0, 0
+    yield full, (inside, 0, 0, waiting - 1), inside, _READER, 0, 1
+    yield full & (inside == 1), (0, 1, 0, waiting - 1), inside, _READER, 1, 0
+    yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
+
+
+def _ranked_moves(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_Move]:
+    """Yield the moves of a lock that readers, or writers, take before all others."""
+    inside, writer, readers, writers = state
+    thinking = customers - state.sum(axis=0)
+    comes = thinking > 0
+    enters = (writer == 0) & (inside < limit) & (readers_first | (writers == 0))
+    yield comes & enters, (inside + 1, 0, readers, writers), thinking, _ARRIVAL, 0, 1
+    yield comes & ~enters, (inside, writer, readers + 1, writers), thinking, _ARRIVAL, 0, 1
+    empty = (inside == 0) & (writer == 0)
+    yield comes & empty, (0, 1, readers, writers), thinking, _ARRIVAL, 1, 0
+    yield comes & ~empty, (inside, writer, readers, writers + 1), thinking, _ARRIVAL, 1, 0
+    left = np.maximum(inside - 1, 0)
+    enter = (
+        np.minimum(readers, limit - left)
+        if readers_first
+        else np.where(writers == 0, np.minimum(readers, limit - left), 0)
+    )
+    writes = (left + enter == 0) & (writers > 0)
+    after = (left + enter, 1 * writes, readers - enter, writers - writes)
+    yield writer == 1, after, 1, _WRITER, 0, 0
+    last = (inside > 0) & (writers > 0) & (not readers_first)
+    yield last, after, inside, _LAST_READERS, 0, 0
+    yield (inside > 0) & ~last, after, inside, _READER, 0, 0

@@ -1,0 +1,135 @@
+"""Arrivals from a file: what it says of the times between arrivals, put into the tree of a queueing network.
+
+The numbers are put into the tree as it is read, so that whatever is made of the tree depends on them, and not on a file
+that changes later.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slipstick.errors import UnitError, UnknownNameError, short
+from slipstick.expression.dimension import TIME
+from slipstick.schema.text import Mark, Node, Scalar, Table, at, from_plain, replace
+from slipstick.units import to_base
+
+if TYPE_CHECKING:
+    from slipstick.schema.library import Library
+
+MOST_ARRIVALS = 100_000
+"""Arrivals of a trace at most: all are kept in mind."""
+
+
+def with_traces(tree: Node, library: Library) -> Node:
+    """Read the traces that the classes and chains of a network name, each from the folder of the file that names it.
+
+    Parameters
+    ----------
+    tree : the file
+    library : finds the files, and remembers what was read
+
+    Raises
+    ------
+    SpecError : a file is not there, or does not say when customers arrive
+    """
+    for group in ("classes", "chains"):
+        named = at(tree, [group])
+        for name in named.entries if isinstance(named, Table) else ():
+            place = [group, name, "trace"]
+            trace, file = at(tree, place), at(tree, [*place, "file"])
+            if not isinstance(trace, Table) or not isinstance(file, Scalar) or not isinstance(file.value, str):
+                continue
+            said = {key: each.node for key, each in trace.entries.items()}
+            words = {key: each.value for key, each in said.items() if isinstance(each, Scalar)}
+            strange = [key for key, each in words.items() if not isinstance(each, str) or key == "gaps"]
+            if strange or words.get("of", "times") not in _KINDS:
+                continue  # what is wrong with the keys is told when they are checked
+            path = library.beside(file.text, file.mark)
+            library.keep_hash(path)
+            gaps = _gaps(path, {key: str(each) for key, each in words.items()}, file.mark)
+            mean = math.fsum(gaps) / len(gaps)
+            text = " ".join(repr(each / mean) for each in gaps)
+            tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
+            if at(tree, [group, name, "arrivals"]) is None:
+                tree = replace(tree, [group, name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark))
+    return tree
+
+
+_KINDS = ("times", "gaps")
+_WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
+"""Words, each with a unit in brackets behind it."""
+
+_IN_BRACKETS = re.compile(r"\s*(?P<name>.*?)\s*[\[(](?P<unit>[^\])]+)[\])]\s*")
+
+
+def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
+    """Give the times between arrivals [s]."""
+
+    def wrong(message: str) -> Exception:
+        return mark.error(f"{path.name}: {message}", "trace.file")
+
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise wrong("is not text in UTF-8") from None
+    rows = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    if not rows:
+        raise wrong("has no lines with numbers")
+    cells = list(_cells(rows))
+    unit, column = words.get("unit", ""), 0
+    if _number(cells[0][1][0]) is None or "column" in words:
+        header = [_IN_BRACKETS.fullmatch(each) for each in cells[0][1]]
+        names = [found["name"] if found else each for found, each in zip(header, cells[0][1], strict=True)]
+        if words.get("column", names[0]) not in names:
+            raise wrong(str(UnknownNameError("column", words["column"], names)))
+        if len(names) > 1 and "column" not in words:
+            raise wrong(f"has the columns {', '.join(map(short, names))}; name one as column")
+        column = names.index(words.get("column", names[0]))
+        found = header[column]
+        unit, cells = unit or (found["unit"] if found else ""), cells[1:]
+    elif len(cells[0][1]) > 1:
+        raise wrong("has several columns and no line of names; keep the one of the times")
+    if not unit:
+        raise wrong("does not say the unit of its times; give unit, such as ms")
+    try:
+        scale = to_base(f"1 {unit}", TIME)
+    except UnitError as error:
+        raise wrong(str(error)) from None
+    numbers = []
+    for line, row in cells:
+        value = _number(row[column]) if column < len(row) else None
+        if value is None or not math.isfinite(value):
+            raise wrong(f"line {line}: a number is wanted, got {short(row[column] if column < len(row) else '')}")
+        numbers.append((line, value * scale))
+    if len(numbers) > MOST_ARRIVALS:
+        raise wrong(f"has {len(numbers):,} arrivals, and at most {MOST_ARRIVALS:,} are taken; keep a part of them")
+    if words.get("of") != "gaps":
+        numbers = [(line, later - sooner) for (_, sooner), (line, later) in pairwise(numbers)]
+    for line, gap in numbers:
+        if gap < 0:
+            kind = "a gap is negative" if words.get("of") == "gaps" else "the time is before that of the arrival above"
+            raise wrong(f"line {line}: {kind}; sort the file, or say whether it has times or gaps as of")
+    if not math.fsum(gap for _, gap in numbers) > 0:
+        raise wrong("needs arrivals at two different times at least")
+    return [gap for _, gap in numbers]
+
+
+def _cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Part lines at commas, semicolons or tabs, else at spaces."""
+    mark = next((each for each in ",;\t" if each in rows[0][1]), None)
+    for number, line in rows:
+        row = next(csv.reader([line], delimiter=mark)) if mark else _WORDS.findall(line)
+        yield number, [each.strip() for each in row]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

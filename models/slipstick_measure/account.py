@@ -1,0 +1,377 @@
+"""The account of time in measured runs: useful time and lost processors by cause, for each number of processors.
+
+The metrics of a file decide which of four accounts is made; all four add up to the time, and processors lost to N:
+
+- *waits* by cause (Dritz and Boyle): all time but waits is useful, so no run on one processor is needed.
+- *busy* times: the useful time is measured; the rest is idle, or imbalance and communication (POP).
+- *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did not need.
+- *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 / N.
+
+Why this shape: each account is a function from a point to seconds of a processor by component; `_Account.answer` computes
+the same values from any account, by the laws. `regions_of` finds the region that is the whole program, and its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SEQUENTIAL_ESTIMATE, SPEEDUP
+from slipstick_measure.measurements import (
+    EFFICIENCIES,
+    MeasuredPoint,
+    Measurement,
+    Measurements,
+    Reduced,
+    reduce_repetitions,
+    unknown_metrics,
+)
+
+ARROW = "->"
+OVERLAP = 1.02
+"""Parts may add up to this much of the whole, for clocks differ."""
+
+USEFUL, WAITING = "busy", "waiting"
+ROUNDING = 0.01
+"""How much more than the time an account may book before it is refused, for clocks differ and digits are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The whole and its parts.
+
+    Parameters
+    ----------
+    whole : the region whose elapsed time is the time; empty where the file has no name for it
+    parts : regions that follow one another inside it
+    notes : why there are no parts, or what was left out
+    """
+
+    whole: str
+    parts: tuple[str, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Regions:
+    """Find the whole: the region asked for, the one without a name, the only one, or the root of all call paths.
+
+    Its parts are the regions one call deeper or, where the whole has no name and nothing is a call path, all others; there
+    are none where they overlap.
+
+    Parameters
+    ----------
+    points : all that was measured
+    wanted : the region asked for
+
+    Raises
+    ------
+    UnknownNameError : the region asked for is not there
+    SpecError : which region is the whole cannot be told
+    """
+    names = list(dict.fromkeys(region for point in points for region in point.regions("time")))
+    if wanted is not None and wanted not in names:
+        raise UnknownNameError("region with a time", wanted, names)
+    if not names:
+        return Regions("")
+    whole = wanted if wanted is not None else _whole(points, names)
+    below = [name for name in names if name != whole and _inside(name, whole)]
+    parts = tuple(name for name in below if ARROW not in name.removeprefix(whole).removeprefix(ARROW))
+    for point in points:
+        found = point.find("time", whole)
+        inside = [each for part in parts if (each := point.find("time", part))]
+        total = sum(each.value for each in inside)
+        if found and total > OVERLAP * found.value:
+            why = (
+                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they overlap, or are "
+                "added up over processors, so the account leaves them out"
+            )
+            return Regions(whole, (), (inside[0].run.problem(why, "region"),))
+    return Regions(whole, parts)
+
+
+def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
+    if "" in names:
+        return ""
+    roots = [name for name in names if all(_inside(other, name) or other == name for other in names)]
+    if len(roots) != 1:
+        run = next(found.run for point in points for (metric, _, _), found in point.values.items() if metric == "time")
+        listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
+        listed += ", ..." if len(names) > 8 else ""
+        why = f"which region is the whole? there are {listed}; name it with --region, or leave it empty in the file"
+        raise SpecError([run.problem(why, "region")])
+    return roots[0]
+
+
+def _inside(name: str, whole: str) -> bool:
+    return not whole or name.startswith(f"{whole}{ARROW}")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The account of measured runs.
+
+    Parameters
+    ----------
+    answers : one for each size and number of processors, in that order
+    notes : on unusual data, by file and line
+    title, source : as the files state them
+    statistic : by which repetitions were reduced to one value
+    """
+
+    answers: tuple[Answer, ...]
+    notes: tuple[Problem, ...]
+    title: str = ""
+    source: str = ""
+    statistic: str = "median"
+
+
+def measured(
+    runs: Measurements, statistic: str = "median", region: str | None = None, timer: float | None = None
+) -> Measured:
+    """Book the time of measured runs.
+
+    Parameters
+    ----------
+    runs : the measurements
+    statistic : by which repetitions are reduced to one value: median, mean, min
+    region : the part of the program to account for; the whole if None
+    timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if None
+
+    Raises
+    ------
+    SpecError : the data contradict themselves, by file and line
+    UnknownNameError : there is no such region or statistic
+
+    >>> from slipstick_measure.measurements import Measurement
+    >>> table = [Measurement(4, None, "", "time", "s", 10.0, None, "f", 1), Measurement(4, None, "door", "wait", "s", 5.0, None, "f", 2)]
+    >>> (answer,) = measured(Measurements(tuple(table))).answers
+    >>> answer["speedup"], answer["processors_lost[door]"], answer["one_processor_estimate"]
+    (3.5, 0.5, 35.0)
+    """
+    points, notes = reduce_repetitions(runs, statistic)
+    regions = regions_of(points, region)
+    notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
+    account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
+    answers = tuple(map(account.answer, points))
+    if len({point.p for point in points}) == 1:
+        run = runs.records[0]
+        count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
+        why = f"all runs have {count}; how the program scales cannot be told from one number of them"
+        notes.append(run.problem(why, ""))
+    return Measured(answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic)
+
+
+@dataclass
+class _Account:
+    """All points, with the options of the account."""
+
+    runs: Measurements
+    points: Sequence[MeasuredPoint]
+    regions: Regions
+    timer: float
+    notes: list[Problem] = field(default_factory=list)
+
+    def answer(self, point: MeasuredPoint) -> Answer:
+        """Give the account of one point, and the values that follow from it."""
+        time, notes = self._time(point), tuple[str, ...]()
+        shares = self._shares(point) if time is None else None
+        given: dict[str, float | str] = {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
+        if time is None:
+            if shares is None:
+                return Answer("measured", "account", failed="there is no elapsed time at this point", point=given)
+            ratios = _values(point.p, 1.0, shares)
+            del ratios["latency"]
+            notes = ("no elapsed time here, so ratios only",)
+            return Answer("measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes)
+        elapsed = time.value
+        by_each = (book(point, elapsed) for book in (self._waits, self._busy, self._efficiencies, self._regions))
+        account = next(filter(None, by_each), {})
+        values = {"time": Value(elapsed, "s")}
+        if len(time.values) > 1:
+            values["time"] = Value(elapsed, "s", min(time.values), max(time.values))
+            notes = (f"time: {len(time.values)} repetitions; low and high are the least and the largest",)
+        if account:
+            values |= _values(point.p, elapsed, account)
+        values |= self._ratios(point, elapsed, account)
+        speedup = values.get("measured_speedup") or values.get("speedup")
+        if speedup and speedup.value is not None:
+            self.notes += superlinear(time.run, speedup.value)
+        return Answer("measured", "account", values=values, account=account, useful=(USEFUL,), point=given, notes=notes)
+
+    def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
+        """Give the run on one processor with the same size."""
+        return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
+
+    def _time(self, point: MeasuredPoint) -> Reduced | None:
+        """Give the elapsed time of the whole."""
+        return point.find("time", self.regions.whole)
+
+    def _one_processor(self, point: MeasuredPoint) -> float | None:
+        """Give the elapsed time on one processor, the one without timing if there is one."""
+        if self.runs.one_processor is not None:
+            return self.runs.one_processor
+        single = self._single(point)
+        found = self._time(single) if single else None
+        return found.value if found else None
+
+    def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as well."""
+        causes = point.regions("wait")
+        if not causes:
+            return {}
+        lost = {cause or WAITING: self._wait(point, cause) / point.p for cause in causes}
+        busy = point.total("busy")
+        if busy is not None:
+            lost["idle"] = elapsed - busy / point.p - sum(lost.values())
+            return self._closed(point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
+        return self._closed(point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
+
+    def _wait(self, point: MeasuredPoint, cause: str) -> float:
+        """Give the time lost to a cause by all processors; for some causes only the excess over the run on one processor."""
+        wait = self._without_timer(point, cause)
+        single = self._single(point)
+        if cause in self.runs.excess and single is not None and cause in single.regions("wait"):
+            wait -= self._without_timer(single, cause)
+        return wait
+
+    def _without_timer(self, point: MeasuredPoint, cause: str) -> float:
+        """Give the wait of all processors for a cause, without the cost of the timer."""
+        wait = point.total("wait", cause) or 0.0
+        events = point.total("events", cause)
+        if self.timer and events is not None:
+            cost = events * self.timer
+            if cost > wait * (1 + ROUNDING):
+                why = f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait, {wait:g} s"
+                raise SpecError([point.first("events", cause).problem(f"{why}; is the timer's cost right?", cause)])
+            return wait - min(cost, wait)
+        if self.timer:
+            why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
+            self.notes.append(point.first("wait", cause).problem(why, cause))
+        return wait
+
+    def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
+        busy = point.total("busy")
+        if busy is None:
+            return {}
+        mean, each = busy / point.p, [one.value for one in point.each("busy")]
+        if not each:
+            return self._closed(point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
+        booked = {USEFUL: mean, "imbalance": max(each) - mean, "communication": elapsed - max(each)}
+        return self._closed(point, elapsed, booked, "communication")
+
+    def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
+
+    def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
+        """Book fractions of the time from POP efficiencies.
+
+        With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
+        them is imbalance, serialization and transfer, whether the tool defines load balance as a quotient or, as PyPOP
+        does, by a difference. Useful is what the smallest run needed as well, PE times computation scalability.
+        """
+        pop = {name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None}
+        parallel, communication = pop.get("parallel_efficiency"), pop.get("communication_efficiency")
+        if parallel is None and communication is not None and "load_balance" in pop:
+            parallel = pop["load_balance"] * communication
+        if parallel is None:
+            return None
+        scalability = pop.get("computation_scalability", 1.0)
+        if scalability > 1.0:
+            why = f"is {scalability:g} at p = {point.p}: computing took less time than in the smallest run"
+            self.notes.append(point.first("computation_scalability").problem(why))
+        scaled = min(scalability, 1.0)
+        booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
+        if communication is None:
+            booked["not-parallel"] = 1 - parallel
+        else:
+            booked["imbalance"] = communication - parallel
+            transfer = pop.get("transfer_efficiency")
+            if transfer is None:
+                booked["communication"] = 1 - communication
+            else:
+                booked |= {"serialization": transfer - communication, "transfer": 1 - transfer}
+        run = point.first("parallel_efficiency" if "parallel_efficiency" in pop else "load_balance")
+        for name, share in booked.items():
+            if share < -2 * ROUNDING:
+                why = f"the efficiencies contradict one another: {name} would be {100 * share:.1f} % of the time"
+                raise SpecError([run.problem(why, "parallel_efficiency")])
+        return {name: share for name, share in booked.items() if share or name == USEFUL}
+
+    def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
+        one, single = self._one_processor(point), self._single(point)
+        if one is None:
+            return {}
+        useful = one / point.p
+        lost: dict[str, float] = {}
+        for region in self.regions.parts:
+            here, there = point.find("time", region), single.find("time", region) if single else None
+            if here and there:
+                lost[region.rpartition(ARROW)[2].strip() or region] = here.value - there.value / point.p
+        rest = elapsed - useful - sum(lost.values())
+        return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
+
+    def _closed(
+        self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
+    ) -> dict[str, float]:
+        """Refuse an account that books more than the time."""
+        if account[remainder] < -ROUNDING * elapsed:
+            booked = elapsed - account[remainder]
+            why = (
+                f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
+                "are waits added up over all processors, and busy times without waits?"
+            )
+            raise SpecError([point.first("time", self.regions.whole).problem(why)])
+        return account
+
+    def _ratios(self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+        """Compute further values: the run on one processor, measured and estimated, and the POP efficiencies."""
+        found: dict[str, float] = {}
+        one, independent = self._one_processor(point), bool(point.regions("wait"))
+        values: dict[str, Value] = {}
+        if account and independent:
+            waits = point.p * (elapsed - account[USEFUL])
+            estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
+            values["one_processor_estimate"] = Value(estimate, "s")
+            if one is not None:
+                values["one_processor_time"] = Value(one, "s")
+                found["one_processor_drift"] = estimate / one - 1
+        if one is not None and independent:
+            found["measured_speedup"] = one / elapsed
+        smallest = min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
+        first = self._time(smallest)
+        if not account and first is not None and smallest is not point:
+            found["relative_speedup"] = first.value / elapsed
+        busy = [each.value for each in point.each("busy")]
+        if busy and max(busy) > 0:
+            mean, most = sum(busy) / point.p, max(busy)
+            found |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
+            found["communication_efficiency"] = most / elapsed
+        return values | {name: Value(value, "1") for name, value in found.items()}
+
+
+def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+    """Compute the values that follow from every account, by the laws."""
+    efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
+    lost = {
+        f"processors_lost[{cause}]": Value(PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1")
+        for cause, seconds in account.items()
+        if cause != USEFUL
+    }
+    return {
+        "speedup": Value(SPEEDUP.equation(processors=p, efficiency=efficiency), "1"),
+        "efficiency": Value(efficiency, "1"),
+        "latency": Value(AVERAGE_LATENCY.equation(time=elapsed, efficiency=efficiency), "s"),
+        **lost,
+    }
+
+
+def superlinear(run: Measurement, speedup: float) -> list[Problem]:
+    """Note a speed-up over one processor [1] above the number of processors of a run's elapsed time; nothing where it is not."""
+    if not speedup > run.p * (1 + 1e-9):
+        return []
+    why = f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or another program"
+    return [run.problem(why, "time")]

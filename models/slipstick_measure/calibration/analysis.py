@@ -1,0 +1,195 @@
+"""The machine that times of kernels tell, whether measured or made from a known machine.
+
+Reads at random of a set of W bytes find the share C / W of their lines in a cache of C bytes, so that with caches C_1 < C_2 ...
+
+    t(W) = h_1 + sum over k of (h_(k+1) - h_k) max(0, 1 - C_k / W),
+
+h_k the time of a read that the k-th cache answers, the last that of memory. Sizes and times are those of the least relative
+squared error; a cache is added while reads get slower by half beyond it. That conflicts within sets and the search for pages
+take time is left out: on hosts where pages are found slowly, a table of pages appears as a cache (`benchmarks/calibrate.py`
+compares the sizes with those that the system tells).
+
+A hand-over of a word from one core to the other is one access to a lock word that another processor accessed last. Intervals
+hold the values of all draws of one repetition of each kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, nnls
+
+from slipstick.errors import NoAnswerError
+from slipstick.law.synchronization import CENTRAL_BARRIER, DISSEMINATION_BARRIER
+from slipstick.vocabulary import LOCKS
+from slipstick_measure.calibration.timing import Timing
+
+Array = np.ndarray[Any, Any]
+SPEC_LOCKS = {
+    "test-and-set": "tas",
+    "test-and-test-and-set": "ttas",
+    "ticket": "ticket",
+    "array": "array",
+    "mcs": "mcs",
+}
+"""Kinds of the locks that are measured, by their names in a machine."""
+LEAST_RISE = 0.5
+"""A cache answers in at most 1 / (1 + this) of the time of what is beyond it."""
+MOST_CACHES = 3
+LEAST_GAIN = 0.2
+"""Of the root-mean-square error that a further cache must take away."""
+DRAWS = 40
+QUARTER = 0.25
+"""The quantile that is taken of repetitions: what is left of disturbance makes them slower, never faster."""
+_COARSE = 2**0.25
+"""Ratio of one size tried to the next."""
+
+
+class HostValue(NamedTuple):
+    """A value of a machine, and its interval, in base units."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Caches(NamedTuple):
+    """Caches from the nearest: sizes [B], times of a read that each answers, and last of one beyond all [s]."""
+
+    sizes: tuple[float, ...]
+    times: tuple[float, ...]
+
+
+def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[str, HostValue]:
+    """Find the values of a machine, with intervals, by their paths in its spec.
+
+    Parameters
+    ----------
+    timings : of the kernels ``step``, ``read`` (bytes), ``pair`` (stride), ``stream`` (processors, bytes), ``swap``, ``ping``,
+        ``lock`` (lock), ``barrier`` (barrier, processors)
+    clock : cycles of a second, in which the step is told [cycle/s]
+    seed : of the draws
+
+    Raises
+    ------
+    NoAnswerError : no cache is found
+    """
+    chance = np.random.default_rng(seed)
+    point = values(timings, clock, lambda times: float(np.quantile(times, QUARTER)))
+    caches = tuple(value for path, value in point.items() if path.endswith("size"))
+    draws = [values(timings, clock, lambda times: float(chance.choice(times)), caches) for _ in range(DRAWS)]
+    ends = {path: [value, *(each[path] for each in draws)] for path, value in point.items()}
+    return {path: HostValue(point[path], min(each), max(each)) for path, each in ends.items()}
+
+
+def values(
+    timings: Sequence[Timing], clock: float, of: Callable[[Sequence[float]], float], near: Sequence[float] = ()
+) -> dict[str, float]:
+    """Find the values of a machine from one time of each kernel.
+
+    Parameters
+    ----------
+    timings, clock : as of `estimates`
+    of : the time to take of the repetitions
+    near : sizes of the caches, about; as many caches as the times support without them [B]
+    """
+
+    def each(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
+        return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
+
+    reads = each("read")
+    found = caches_of([given["bytes"] for given, _ in reads], [time for _, time in reads], near)
+    line = line_of([(given["stride"], time) for given, time in each("pair")])
+    *inner, (size, hit) = zip(found.sizes, found.times, strict=False)
+    access = line * min(time for _, time in each("stream"))  # of a byte, by as many cores as make it the least
+    made = {"processors.step": each("step")[0][1] * clock, "cache.size": size, "cache.line": line, "cache.hit": hit}
+    for number, (level_size, level_hit) in enumerate(inner, 1):
+        made |= {f"cache.inner.level-{number}.size": level_size, f"cache.inner.level-{number}.hit": level_hit}
+    made |= {"memory.access": access, "interconnect.hop": max(0.0, found.times[-1] - access) / 2}
+    for _, handed in each("ping"):
+        made["cache.other"] = handed
+        for given, latency in each("lock"):
+            kind = LOCKS[SPEC_LOCKS[given["lock"]]]
+            own = min(each("swap")[0][1], latency / (kind.acquire + kind.release))  # some of its accesses only read
+            lock = {"latency": latency, "access": handed, "own": own}
+            made |= {f"locks.{given['lock']}.{key}": value for key, value in lock.items()}
+    for given, time in each("barrier"):
+        made[f"barriers.{given['barrier']}.access"] = time / _accesses(given["barrier"], given["processors"])
+    return made
+
+
+def _accesses(barrier: str, processors: int) -> float:
+    """Count the accesses in a row that a barrier takes."""
+    if barrier == "central":
+        return float(CENTRAL_BARRIER(processors=processors, update=1.0, notice=1.0))
+    return float(DISSEMINATION_BARRIER(processors=processors, message=1.0))
+
+
+def line_of(pairs: Sequence[tuple[float, float]]) -> float:
+    """Find the size of a line: the stride from which on the second read of a pair is as slow as the first [B].
+
+    >>> line_of([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
+    64
+    """
+    ordered = sorted(pairs)
+    rises = [after / before for (_, before), (_, after) in pairwise(ordered)]
+    return ordered[rises.index(max(rises)) + 1][0]
+
+
+def caches_of(sizes: Sequence[float], seconds: Sequence[float], near: Sequence[float] = ()) -> Caches:
+    """Find caches from the times of reads at random of sets of several sizes.
+
+    Parameters
+    ----------
+    sizes, seconds : of the sets [B], and of a read [s]
+    near : sizes of the caches, about; as many caches as the times support without them [B]
+
+    Raises
+    ------
+    NoAnswerError : reads of the largest set are as fast as those of the smallest
+    """
+    order = np.argsort(sizes)
+    sets, times = np.asarray(sizes, dtype=float)[order], np.asarray(seconds, dtype=float)[order]
+    chosen = _refined(sets, times, near) if near else _found(sets, times)
+    if not chosen:
+        raise NoAnswerError(
+            f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and {times[-1]:.3g} s of {sets[-1]:g} B"
+        )
+    _, rises = _fit(sets, times, chosen)
+    return Caches(chosen, tuple(float(each) for each in np.cumsum(rises)))
+
+
+def _found(sets: Array, times: Array) -> tuple[float, ...]:
+    """Add caches, each where it takes most of the error away, while they are steep enough and the error falls."""
+    tried = np.exp(np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE)))
+    chosen: tuple[float, ...] = ()
+    error = _fit(sets, times, chosen)[0]
+    while len(chosen) < MOST_CACHES:
+        start = min(((*chosen, each) for each in tried), key=lambda some: _fit(sets, times, some)[0])
+        better = _refined(sets, times, start)
+        reached, rises = _fit(sets, times, better)
+        levels = np.cumsum(rises)
+        if min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE or reached > (1 - LEAST_GAIN) * error:
+            break
+        chosen, error = better, reached
+    return chosen
+
+
+def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
+    """Fit the times of reads for caches of some sizes: the root-mean-square relative error, and the rise at each cache [s]."""
+    columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - each / sets) for each in caches)]
+    rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
+    return float(rest) / len(sets) ** 0.5, np.asarray(rises)
+
+
+def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
+    """Move sizes of caches to the least error, in order of size."""
+
+    def error(logs: Array) -> float:
+        return _fit(sets, times, [float(each) for each in np.exp(logs)])[0]
+
+    found = minimize(error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6})
+    return tuple(sorted(float(each) for each in np.exp(found.x)))

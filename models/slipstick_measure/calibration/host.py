@@ -1,0 +1,329 @@
+"""What is measured of this host, and the spec of its machine."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from slipstick.errors import Problem, SpecError
+from slipstick.schema.kinds.machine import SharedMemorySpec
+from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.library import Library, spec_model
+from slipstick.schema.validate import validate
+from slipstick_measure.calibration.analysis import SPEC_LOCKS, HostValue
+from slipstick_measure.calibration.timing import PASSES, Array, Cores, TimedKernel, Timing
+from slipstick_measure.imports.imported import ImportedSpec, quantity
+
+BARRIERS = ("central", "dissemination")
+LEAST_SET, MOST_SET = 4 << 10, 256 << 20
+"""Bytes of the sets that are read at random."""
+_NOISY = 0.10
+_ELEMENT, _LINE = 8, 64
+_READS = 64
+"""Reads of one turn."""
+_STRIDES = (8, 16, 32, 64, 128, 256)
+_PIECE = 1 << 15
+"""Elements that a turn adds up."""
+_MOST_WARM = 1 << 16
+"""Reads at random before a set is timed, as many as it has lines, but no more."""
+_RANDOM: dict[str, Any] = {"pattern": "random"}
+GRAINS: tuple[dict[str, Any], ...] = (
+    {**_RANDOM, "elements": 2 << 10, "accesses": 4, "compute": 10},
+    {**_RANDOM, "elements": 12 << 10, "accesses": 2, "compute": 5},
+    {**_RANDOM, "elements": 96 << 10, "accesses": 3},
+    {**_RANDOM, "elements": 96 << 10, "accesses": 1, "access": "write", "compute": 20},
+    {**_RANDOM, "elements": 1 << 20, "accesses": 1, "compute": 50},
+    {**_RANDOM, "elements": 3 << 20, "accesses": 2},
+    {**_RANDOM, "elements": 12 << 10, "accesses": 2, "competitors": 1},
+    {**_RANDOM, "elements": 1 << 20, "accesses": 1, "competitors": 1},
+    {**_RANDOM, "elements": 1 << 10, "accesses": 1, "access": "write", "compute": 200, "competitors": 1},
+    {**_RANDOM, "elements": 96 << 10, "accesses": 1, "access": "write", "competitors": 1},
+    *({"accesses": 0, "compute": 120, "critical": 5, "lock": name, "competitors": 1} for name in SPEC_LOCKS),
+    {"accesses": 0, "compute": 1000, "critical": 20, "lock": "mcs", "competitors": 1},
+    {"accesses": 0, "compute": 40, "critical": 40, "lock": "ticket"},
+    *({"accesses": 0, "compute": 120, "barrier": name, "competitors": 1} for name in BARRIERS),
+)
+"""Grains whose times are held against the machine's answer; the machine is not made of them."""
+
+_HOW = {
+    "step": "a chain of multiplications and additions of whole numbers, each of which needs the one before it",
+    "read": "reads at random of sets of several sizes, each of which needs the one before it, in pages of 2 MiB if possible",
+    "pair": "reads at random, each followed by one a stride further",
+    "stream": "sums of consecutive elements by all cores; memory may serve more cores faster",
+    "swap": "exchanges of a word that no other core uses",
+    "ping": "a word handed from one core to another and back",
+    "lock": "acquire and release of a free lock",
+    "barrier": "barriers of all cores, over the accesses in a row that the law of the barrier has",
+}
+_SOURCES = {
+    "processors.step": "step",
+    "cache.line": "pair",
+    "cache.other": "ping",
+    "memory.access": "stream",
+    "cache": "read",
+    "interconnect": "read",
+    "own": "swap",
+    "access": "ping",
+    "latency": "lock",
+}
+_UNITS = {"size": "B", "line": "B", "step": "cycle"}
+
+
+class Calibration:
+    """Kernels on some cores of this host, and their times.
+
+    Parameters
+    ----------
+    cores : numbers of the cores
+    seconds : that all may take, about [s]
+    most : largest set of bytes that is read at random [B]
+    """
+
+    def __init__(self, cores: Sequence[int], seconds: float, most: int = MOST_SET) -> None:
+        self.cores, self.seconds, self.most = Cores(cores, most), seconds, most
+        self.parties = len(cores)
+
+    def timings(self) -> list[Timing]:
+        """Run all that a machine is made of.
+
+        Raises
+        ------
+        NoAnswerError : other programs use the cores all the time
+        """
+        kernels, words = self.cores.kernels, self.cores.words
+        sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
+        runs = [self._grain(Timing("step", {}, 1000), compute=1000)]
+        for size in (int(each) // _LINE * _LINE for each in sets):
+            timing = Timing("read", {"bytes": size}, _READS)
+            runs.append(self._grain(timing, elements=size // _ELEMENT, accesses=_READS))
+        runs += [self._pairs(stride) for stride in _STRIDES]
+        runs += [self._stream(parties) for parties in sorted({1, self.parties})]
+        runs.append(TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks)))
+        if self.parties > 1:
+            runs.append(
+                TimedKernel(Timing("ping", {}, 2), lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks), 2)
+            )
+            runs += [self._grain(Timing("lock", {"lock": name}), lock=name) for name in SPEC_LOCKS]
+            for name in BARRIERS:
+                timing = Timing("barrier", {"barrier": name, "processors": self.parties})
+                runs.append(self._grain(timing, self.parties, barrier=name))
+        return self._run(runs)
+
+    def grains(self) -> list[Timing]:
+        """Run the grains that a machine is not made of; those that the cores, or the memory, are too few for are left out."""
+        runs = []
+        for grain in GRAINS:
+            parties = 1 + grain.get("competitors", 0)
+            if parties <= self.parties and grain.get("elements", 1) * _ELEMENT <= self.most:
+                shape = {key: value for key, value in grain.items() if key not in ("pattern", "competitors", "access")}
+                runs.append(self._grain(Timing("grain", grain), parties, write=grain.get("access") == "write", **shape))
+        return self._run(runs)
+
+    def _run(self, runs: list[TimedKernel]) -> list[Timing]:
+        share = self.seconds / 3 / (PASSES * len(runs))
+        for each in runs * PASSES:
+            self.cores.measure(each, share)
+        return [each.timing for each in runs]
+
+    def _grain(
+        self,
+        timing: Timing,
+        parties: int = 1,
+        *,
+        elements: int = 1,
+        accesses: int = 0,
+        write: bool = False,
+        compute: int = 0,
+        lock: str = "",
+        critical: int = 0,
+        barrier: str = "",
+    ) -> TimedKernel:
+        kernels, cores = self.cores.kernels, self.cores
+        numbers = [("", *names).index(name) for names, name in ((SPEC_LOCKS, lock), (BARRIERS, barrier))]
+        warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
+        shape = [parties, elements, accesses, write, compute, numbers[0], critical, numbers[1], warmed, 3, 7]
+        plan = np.array(shape, dtype=np.int64)
+
+        def run(rank: int, turns: int, ticks: Array) -> None:
+            kernels.grains(cores.memory, cores.words, rank, turns, plan, ticks)
+
+        def warm() -> None:
+            cores.once(self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE))
+
+        return TimedKernel(timing, run, parties, warm if elements > 1 else None)
+
+    def _pairs(self, stride: int) -> TimedKernel:
+        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
+
+        def run(rank: int, turns: int, ticks: Array) -> None:
+            kernels.pairs(memory, words, 1024, 64, stride // _ELEMENT, turns, ticks)
+
+        return TimedKernel(Timing("pair", {"stride": stride}), run)
+
+    def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
+        """Add up a number of elements, or all, in pieces, each core in its own part of them."""
+        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
+        part = (elements or len(memory)) // parties
+        piece = min(part, _PIECE)
+
+        def run(rank: int, turns: int, ticks: Array) -> None:
+            kernels.stream(memory, words, parties, rank * part, piece, part // piece, turns, ticks)
+
+        return TimedKernel(Timing("stream", {"processors": parties}, piece * parties * _ELEMENT), run, parties)
+
+
+def machine_spec(
+    found: Mapping[str, HostValue], timings: Sequence[Timing], clock: float, parties: int, out: str
+) -> ImportedSpec:
+    """Write a machine as a spec, with intervals, and with what is assumed.
+
+    Parameters
+    ----------
+    found : its values by path
+    timings : that they are from
+    clock : of the processors [cycle/s]
+    parties : cores that were used
+    out : name of the file
+    """
+    spec = ImportedSpec("machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o")
+    used = {each.kernel for each in timings}
+    spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
+    spec.document["sources"] = {
+        "measured": f"slipstick calibrate, {datetime.date.today()}, {platform.system()} {platform.machine()}",
+        **{kernel: words for kernel, words in _HOW.items() if kernel in used},
+        "system": "told by the operating system",
+        "cannot": "this host cannot tell",
+    }
+    tables: dict[str, Any] = {}
+    for path, source in _GIVEN.items():
+        _put(tables, path, source if isinstance(source, str) else dict(source))
+    _put(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
+    _put(tables, "processors.clock", quantity(clock / 1e9, "GHz", "system"))
+    for path, each in found.items():
+        unit = unit_of(path)
+        factor = 1e9 if unit == "ns" else 1.0
+        told = quantity(each.value * factor, unit, _source(path), False, each.low * factor, each.high * factor)
+        _put(tables, path, told)
+    for path, name in SPEC_LOCKS.items():
+        if path in tables.get("locks", {}):
+            tables["locks"][path] = {"kind": name, **tables["locks"][path]}
+    for name in tables.get("barriers", {}):
+        tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
+    spec.document |= tables
+    disturbed, many = (
+        sum(each.disturbed for each in timings),
+        sum(len(each.seconds) + each.disturbed for each in timings),
+    )
+    spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
+    if parties == 1:
+        spec.say("left out: locks, barriers and what one core gets from the cache of another; one core cannot tell")
+    if noisy := [path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value]:
+        spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
+    return spec
+
+
+_GIVEN: Mapping[str, Any] = {
+    "processors.count": "",
+    "processors.clock": "",
+    "processors.step": "",
+    "cache.size": "",
+    "cache.line": "",
+    "cache.ways": quantity(8, "1", "cannot", True),
+    "cache.hit": "",
+    "cache.protocol": "write-back",
+    "interconnect.kind": "crossbar",
+    "interconnect.hop": "",
+    "interconnect.transfer": quantity(0, "ns", "contained in the access of the module", True),
+    "memory.modules": quantity(1, "1", "cannot", True),
+    "memory.access": "",
+    "memory.block": quantity(4096, "B", "cannot", True),
+    "memory.element": quantity(_ELEMENT, "B", "the elements of the kernels"),
+}
+"""What is not measured, in the order in which a machine is written."""
+
+
+class HostChange(NamedTuple):
+    """A value of a machine then and now, in base units; absent where one of the two has no such cache."""
+
+    path: str
+    then: float | None
+    now: float | None
+    changed: bool
+
+
+def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
+    """Compare a machine with what is measured now: a value has changed if the intervals are apart, and it by over 10 %.
+
+    Raises
+    ------
+    SpecError : the file is no machine that was calibrated
+    """
+    library = Library()
+    tree = library.load("machine", str(file))
+    spec = validate(spec_model("machine", tree), tree)
+    if not isinstance(spec, SharedMemorySpec) or (not found and _given(spec, "cache.hit") is None):
+        raise SpecError([Problem(str(file), 1, 1, "", "this is no machine that slipstick calibrate wrote")])
+    changes = []
+    for path in dict.fromkeys([*found, *_measured_paths(spec)] if found else ()):
+        now, then = found.get(path), _given(spec, path)
+        if now is None or then is None:
+            changes.append(HostChange(path, then.value if then else None, now.value if now else None, True))
+            continue
+        low, high = (end if end is not None else then.value for end in (then.low, then.high))
+        apart = now.low > high or now.high < low
+        changes.append(HostChange(path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY))
+    return changes
+
+
+def _given(spec: Any, path: str) -> Given | None:
+    for name in path.split("."):
+        spec = spec.get(name) if isinstance(spec, dict) else getattr(spec, name, None)
+    return spec if isinstance(spec, Given) else None
+
+
+def _measured_paths(spec: SharedMemorySpec) -> list[str]:
+    inner = spec.cache.inner if spec.cache else ()
+    return [f"cache.inner.{name}.{key}" for name in inner for key in ("size", "hit")]
+
+
+def unit_of(path: str) -> str:
+    """Name the unit in which a value of a machine is written."""
+    return _UNITS.get(path.rpartition(".")[2], "ns")
+
+
+def _put(tables: dict[str, Any], path: str, value: Any) -> None:
+    *outer, last = path.split(".")
+    for each in outer:
+        tables = tables.setdefault(each, {})
+    tables[last] = value
+
+
+def _source(path: str) -> str:
+    """Name the kernel that a value is from, by the longest part of its path, or by its last part."""
+    first, _, _ = path.partition(".")
+    if first == "barriers":
+        return "barrier"
+    return _SOURCES.get(path) or _SOURCES.get(first) or _SOURCES[path.rpartition(".")[2]]
+
+
+def clock() -> float:
+    """Give the cycles of a second that the system tells of its first processor; a cycle of 1 ns where it tells none."""
+    found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
+    return float(found[1]) * 1e6 if found else 1e9
+
+
+def _processor() -> str:
+    found = re.search(r"^model name\s*:\s*(.+)", _system_text(), re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def _system_text() -> str:
+    path = Path("/proc/cpuinfo")
+    return path.read_text("utf-8", "replace") if path.exists() else ""

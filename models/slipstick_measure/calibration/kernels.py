@@ -1,0 +1,264 @@
+"""Kernels that take the time of memory, locks and barriers, compiled with numba and run without the interpreter's lock.
+
+Every access depends on the value that the one before it read, which is zero: a processor waits for each, as in the model of
+a unit grain. Factors of the units of computing are arguments, so that no compiler shortens a chain of them. Words that
+processors share lie 128 bytes apart, in lines of their own.
+
+Source of the locks and barriers: Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+Array = np.ndarray[Any, Any]
+numba, extending = import_module("numba"), import_module("numba.extending")
+cgutils = import_module("numba.core.cgutils")
+
+MOST_PARTIES = 64
+_APART = 16
+"""Words of 8 B from one shared word to the next."""
+LOCK, NEXT, SERVING, COUNT, SENSE, STOP, START = (_APART * number for number in range(7))
+_NODES = _APART * 8
+_FLAGS = _NODES + 2 * _APART * MOST_PARTIES
+_SLOTS = _FLAGS + 8 * _APART * MOST_PARTIES
+WORDS = _SLOTS + _APART * MOST_PARTIES
+TAS, TTAS, TICKET, ARRAY, MCS = range(1, 6)
+CENTRAL, DISSEMINATION = 1, 2
+
+
+def _compiled(function: F) -> F:
+    """Compile a function; the code is kept for the next process."""
+    made: F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
+    return made
+
+
+def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
+    """Make an atomic operation on a word of an array of whole numbers, with a number of arguments."""
+    types = numba.types
+
+    def typed(context: Any, array: Any, at: Any, *numbers: Any) -> Any:
+        def code(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+            made = target.make_array(signature.args[0])(target, builder, values[0])
+            pointer = cgutils.get_item_pointer(target, builder, signature.args[0], made, [values[1]], wraparound=False)
+            return emit(builder, pointer, *values[2:])
+
+        return types.int64(array, types.intp, *[types.int64] * arguments), code
+
+    forms = {
+        0: lambda context, array, at: typed(context, array, at),
+        1: lambda context, array, at, one: typed(context, array, at, one),
+        2: lambda context, array, at, one, two: typed(context, array, at, one, two),
+    }
+    return extending.intrinsic(forms[arguments])
+
+
+def _store(builder: Any, pointer: Any, value: Any) -> Any:
+    builder.store_atomic(value, pointer, "release", 8)
+    return value
+
+
+def _swap_if(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
+    return builder.extract_value(builder.cmpxchg(pointer, old, new, "seq_cst", "seq_cst"), 0)
+
+
+_load = _atomic(0, lambda builder, pointer: builder.load_atomic(pointer, "acquire", 8))
+_put = _atomic(1, _store)
+_swap = _atomic(1, lambda builder, pointer, value: builder.atomic_rmw("xchg", pointer, value, "seq_cst"))
+_add = _atomic(1, lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "seq_cst"))
+_compare = _atomic(2, _swap_if)
+
+
+_now = numba.types.ExternalFunction("clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp))
+_ELAPSED, _USED = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
+
+
+@_compiled
+def _begin(words: Array, parties: int, ticks: Array) -> None:
+    """Wait until all have come, and read the clocks."""
+    _add(words, START, 1)
+    while _load(words, START) < parties:
+        pass
+    _now(_ELAPSED, ticks.ctypes.data)
+    _now(_USED, ticks.ctypes.data + 16)
+
+
+@_compiled
+def _end(ticks: Array) -> None:
+    """Read the clocks again."""
+    _now(_USED, ticks.ctypes.data + 48)
+    _now(_ELAPSED, ticks.ctypes.data + 32)
+
+
+@_compiled
+def acquire(words: Array, kind: int, rank: int, parties: int) -> Any:
+    """Acquire a lock of a kind; what is given back is to be given to the release."""
+    if kind == TAS:
+        while _swap(words, LOCK, 1):
+            pass
+    elif kind == TTAS:
+        while _load(words, LOCK) or _swap(words, LOCK, 1):
+            pass
+    elif kind == TICKET:
+        mine = _add(words, NEXT, 1)
+        while _load(words, SERVING) != mine:
+            pass
+    elif kind == ARRAY:  # a slot is open to the one whose number it has
+        mine = _add(words, NEXT, 1)
+        while _load(words, _SLOTS + _APART * (mine % parties)) != mine:
+            pass
+        return mine
+    elif kind == MCS:
+        node = _NODES + 2 * _APART * rank
+        _put(words, node, 0)
+        before = _swap(words, LOCK, node)
+        if before:
+            _put(words, node + _APART, 1)
+            _put(words, before, node)
+            while _load(words, node + _APART):
+                pass
+    return 0
+
+
+@_compiled
+def release(words: Array, kind: int, rank: int, parties: int, mine: int) -> None:
+    """Release a lock."""
+    if kind in (TAS, TTAS):
+        _put(words, LOCK, 0)
+    elif kind == TICKET:
+        _put(words, SERVING, _load(words, SERVING) + 1)
+    elif kind == ARRAY:
+        _put(words, _SLOTS + _APART * ((mine + 1) % parties), mine + 1)
+    elif kind == MCS:
+        node = _NODES + 2 * _APART * rank
+        if not _load(words, node):
+            if _compare(words, LOCK, node, 0) == node:
+                return
+            while not _load(words, node):
+                pass
+        _put(words, _load(words, node) + _APART, 0)
+
+
+@_compiled
+def _arrive(words: Array, kind: int, rank: int, parties: int, turn: int) -> None:
+    if kind == CENTRAL:
+        if _add(words, COUNT, 1) == parties - 1:
+            _put(words, COUNT, 0)
+            _put(words, SENSE, turn)
+        else:
+            while _load(words, SENSE) != turn:
+                pass
+    elif kind == DISSEMINATION:
+        distance, level = 1, 0
+        while distance < parties:
+            _put(words, _FLAGS + _APART * (8 * ((rank + distance) % parties) + level), turn)
+            while _load(words, _FLAGS + _APART * (8 * rank + level)) < turn:
+                pass
+            distance, level = 2 * distance, level + 1
+
+
+@_compiled
+def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, ticks: Array) -> Any:
+    """Repeat a grain: accesses at random, computing, a critical section, a barrier.
+
+    Without barrier, processor 0 does `turns` and all others go on until it is done.
+
+    Parameters
+    ----------
+    plan : parties, elements, accesses, whether they write, units of computing, lock, units in the section, barrier,
+        reads before the clock is read, and the two numbers of a unit of computing
+    ticks : the clocks are written here; before, its first number is the seed of the addresses
+    """
+    parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = plan
+    state, value, done = np.uint64(ticks[0]), np.int64(0), 0
+    many = np.uint64(elements)
+    for _ in range(warm):  # what another program has put out of the caches comes back
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        value = memory[np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value]
+    _begin(words, parties, ticks)
+    while done < turns or (rank and not barrier):
+        for _ in range(accesses):
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            at = np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value
+            value = memory[at]
+            if write:
+                memory[at] = value & factor  # zero again; what was read itself would not be written
+        if compute:
+            chain = value
+            for _ in range(compute):
+                chain = chain * factor + summand
+            value = chain & value  # zero, but only once the chain is known
+        if lock:
+            mine = acquire(words, lock, rank, parties)
+            chain = value
+            for _ in range(critical):
+                chain = chain * factor + summand
+            value = chain & value  # no processor begins the next grain before this is known
+            _put(words, COUNT + 1, value)
+            release(words, lock, rank, parties, mine)
+        done += 1
+        if barrier:
+            _arrive(words, barrier, rank, parties, done)
+        elif rank == 0 and done == turns:
+            _put(words, STOP, 1)
+        elif rank and done % 16 == 0 and _load(words, STOP):
+            break
+    _end(ticks)
+    return value + done
+
+
+@_compiled
+def pairs(memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array) -> Any:
+    """Read the first element of a block at random, then the one `stride` elements further."""
+    state, value = np.uint64(ticks[0]), np.int64(0)
+    _begin(words, 1, ticks)
+    for _ in range(turns):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        at = np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)) * per_block
+        value = memory[at + value]
+        value = memory[at + stride + value]
+    _end(ticks)
+    return value
+
+
+@_compiled
+def stream(
+    memory: Array, words: Array, parties: int, first: int, piece: int, pieces: int, turns: int, ticks: Array
+) -> Any:
+    """Add up consecutive elements, a piece in a turn, which processor and caches may fetch ahead."""
+    value = np.int64(0)
+    _begin(words, parties, ticks)
+    for turn in range(turns):
+        start = first + turn % pieces * piece
+        for at in range(start, start + piece):
+            value += memory[at]
+    _end(ticks)
+    return value
+
+
+@_compiled
+def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> None:
+    """Hand a word around: each waits for its turn and gives it to the next."""
+    _begin(words, parties, ticks)
+    for turn in range(turns):
+        while _load(words, COUNT) != turn * parties + rank:
+            pass
+        _put(words, COUNT, turn * parties + rank + 1)
+    _end(ticks)
+
+
+@_compiled
+def swaps(words: Array, turns: int, ticks: Array) -> Any:
+    """Exchange a word that no other processor uses."""
+    value = np.int64(0)
+    _begin(words, 1, ticks)
+    for _ in range(turns):
+        value += _swap(words, LOCK, value)
+    _end(ticks)
+    return value

@@ -1,0 +1,152 @@
+"""Times of kernels on the cores of this host: processor time of a thread beside elapsed time, disturbed repetitions left out."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from slipstick.errors import MissingExtraError, NoAnswerError
+
+Array = np.ndarray[Any, Any]
+LEAST_SHARE = 0.97
+"""Of elapsed time that the thread of an undisturbed repetition was running."""
+LEAST, MOST = 5, 21
+"""Undisturbed repetitions that a value needs, and that it gets where there is time."""
+LENGTH = 0.0015
+"""Of a repetition, shorter than the slice of time that a scheduler gives [s]."""
+REST = 0.02
+"""At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and for longer [s]."""
+PATIENCE = 8.0
+"""With the cores busy all the time, until a kernel is given up [s]."""
+PASSES = 3
+"""Times that all kernels are run in turn, so that a slow change of the host is in every interval."""
+_LARGE_PAGE = 2 << 20
+
+
+@dataclass
+class Timing:
+    """The times of one kernel.
+
+    Attributes
+    ----------
+    kernel : what was run
+    given : its arguments: bytes, stride, processors, inputs of a grain
+    seconds : of one operation, in each undisturbed repetition [s]
+    per : operations of one turn of the kernel
+    disturbed : repetitions that were left out
+    """
+
+    kernel: str
+    given: Mapping[str, Any]
+    per: float = 1.0
+    seconds: list[float] = field(default_factory=list)
+    disturbed: int = 0
+
+
+KernelCall = Callable[[int, int, Array], Any]
+"""A kernel, called with the rank of a core, a number of turns, and eight numbers: the first is the seed of its addresses, and
+over them the clocks are written."""
+
+
+class TimedKernel(NamedTuple):
+    """A kernel that is to be timed on a number of cores, and what to do before, so that caches are as they will stay."""
+
+    timing: Timing
+    kernel: KernelCall
+    parties: int = 1
+    warm: Callable[[], Any] | None = None
+
+
+class Cores:
+    """Threads on cores of this host, and memory for kernels.
+
+    Parameters
+    ----------
+    cores : numbers of the cores; a thread is bound to each where the system can
+    size : of the memory [B]
+
+    Raises
+    ------
+    MissingExtraError : numba is not installed
+    """
+
+    def __init__(self, cores: Sequence[int], size: int) -> None:
+        if find_spec("numba") is None:
+            raise MissingExtraError("numba", "slipstick calibrate", "fast")
+        from slipstick_measure.calibration import kernels
+
+        self.cores, self.kernels = cores, kernels
+        space = mmap.mmap(-1, size + _LARGE_PAGE)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            space.madvise(mmap.MADV_HUGEPAGE)  # so that the time to find a page is not taken for that of a cache
+        whole = np.frombuffer(space, dtype=np.int64)
+        first = -whole.ctypes.data % _LARGE_PAGE // 8
+        self.memory = whole[first : first + size // 8]
+        self.memory[:] = 0
+        self.chance = np.random.default_rng(1)
+        self.words = np.zeros(kernels.WORDS, dtype=np.int64)
+        self.threads = [ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores]
+
+    def close(self) -> None:
+        """End the threads."""
+        for each in self.threads:
+            each.shutdown()
+
+    def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float]:
+        """Run a kernel on some cores at once; give its time on the first, and the least share that a thread was running."""
+
+        ticks = self.chance.integers(1 << 62, size=(parties, 8))
+        self.words[:] = 0
+        found = [each.submit(kernel, rank, turns, ticks[rank]) for rank, each in enumerate(self.threads[:parties])]
+        for each in found:
+            each.result()
+        begun, used, ended, spent = (ticks.reshape(parties, 4, 2) @ (1.0, 1e-9)).T
+        elapsed = ended - begun
+        return float(elapsed[0]), float(min((spent - used) / elapsed))
+
+    def measure(self, run: TimedKernel, seconds: float) -> None:
+        """Repeat a kernel, and add to its times, for about a number of seconds.
+
+        Raises
+        ------
+        NoAnswerError : other programs use the cores all the time
+        """
+        timing, turns = run.timing, 16
+        if run.warm:
+            run.warm()
+        self.once(run.kernel, run.parties, 1)  # which compiles it as well
+        end, wanted = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
+        while len(timing.seconds) < wanted:
+            if (now := time.perf_counter()) > end and len(timing.seconds) >= LEAST:
+                return
+            if now > end + PATIENCE:
+                self._refuse(timing)
+            elapsed, share = self.once(run.kernel, run.parties, turns)
+            if elapsed < LENGTH / 2:  # too short for the clocks
+                turns *= 2
+            elif share < LEAST_SHARE:
+                timing.disturbed += 1
+                time.sleep(self.chance.uniform(0.1, 1.0) * REST)
+            else:
+                timing.seconds.append(elapsed / turns / timing.per)
+
+    @staticmethod
+    def _refuse(timing: Timing) -> NoReturn:
+        many = timing.disturbed + len(timing.seconds)
+        raise NoAnswerError(
+            f"other programs use the cores: {timing.disturbed} of {many} repetitions of the kernel {timing.kernel} were "
+            f"disturbed, and {LEAST} undisturbed ones are needed; end them, name other --cores, or give more --seconds"
+        )
+
+
+def _bind(core: int) -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})

@@ -1,0 +1,1 @@
+"""COMMANDS FOR MEASURED DATA: `measured`, `record`, `trace` and `fit`, `import`, and `calibrate`."""

@@ -1,0 +1,62 @@
+"""The command that makes specs of files that other tools wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from slipstick.cli.console import DONE, json_option, print_json
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, metavar="SPEC", type=click.Path(path_type=Path), help="Spec to write.")
+@click.option(
+    "--format",
+    "format_",
+    metavar="FORMAT",
+    help="osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jmva, lqn, pdq. [told from the content]",
+)
+@click.option("--placement", metavar="PLACE", help="Of two processes that exchange messages: node, switch, network.")
+@click.option("--extends", metavar="MACHINE", help="Machine that has what a benchmark of its memory does not tell.")
+@click.option("--processors", type=click.IntRange(1), help="Processors or threads, where the file does not say.")
+@click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
+@json_option
+def import_(
+    files: Sequence[Path],
+    out: Path,
+    format_: str | None,
+    placement: str | None,
+    extends: str | None,
+    processors: int | None,
+    unit: str | None,
+    as_json: bool,
+) -> int:
+    """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a queueing network.
+
+    FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together one network), STREAM, HPCG or
+    Intel MLC (values over a machine), perf stat (an activity), or a model of JMT (JMVA), LQNS (LQNX) or PDQ.
+
+    \b
+    Examples:
+      slipstick import osu_latency.txt osu_bw.txt -o my-network.yaml --placement switch
+      slipstick import stream.txt -o host.yaml --extends linux-cluster
+      slipstick import model.jmva -o model.yaml
+    """
+    from slipstick.report.formatting import TextTable, terminal_blocks
+    from slipstick_measure.imports.formats import import_spec
+    from slipstick_measure.imports.imported import check_new
+    from slipstick_measure.measurements import Hints
+
+    check_new(out)
+    spec = import_spec(files, Hints(processors, unit=unit), format_, placement, extends)
+    spec.write(out)
+    if as_json:
+        told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
+        print_json({**told, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]})
+    else:
+        table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
+        click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)
+    return DONE

@@ -1,0 +1,397 @@
+"""The commands for measured data: what runs and traces say, models fitted to runs, and how such files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slipstick.cli.console import (
+    DONE,
+    NO_ANSWER,
+    json_option,
+    nodes_of,
+    plain_problems,
+    print_json,
+    refuse,
+    set_option,
+    text_node,
+    with_options,
+)
+from slipstick.errors import UnitError
+
+VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
+"""The views of a trace."""
+
+if TYPE_CHECKING:
+    from slipstick_measure.fit.formula import Family
+    from slipstick_measure.measurements import Measurements
+
+
+_DATA_OPTIONS = (
+    click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
+    click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, osu, imb, perftest, "
+        "netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2. [told from the content]",
+    ),
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="OURS=THEIRS",
+        help="Name of a column or parameter in the file: p=ranks.",
+    ),
+    click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
+    click.option(
+        "--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."
+    ),
+    click.option("--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."),
+    click.option(
+        "--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."
+    ),
+    click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
+    click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
+    click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
+)
+
+
+@click.command()
+@with_options(_DATA_OPTIONS)
+@json_option
+def measured(
+    files: Sequence[Path], statistic: str, region: str | None, timer: str | None, as_json: bool, **told: Any
+) -> int:
+    """Account for the time in measured runs: speed-up, processors lost by cause, assumptions checked.
+
+    FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table of POP metrics, the
+    output of perf stat -x or perf lock contention, a profile in YAML, or a trace as `slipstick trace` reads it.
+
+    \b
+    Examples:
+      slipstick measured timings.csv
+      slipstick measured experiment.json --unit s
+      slipstick measured p1.csv p2.csv p4.csv --processors 1,2,4
+      slipstick measured locks.txt --processors 8 --time '3.2 s'
+    """
+    from slipstick.report.document import answer_document
+    from slipstick_measure.account import measured as account
+    from slipstick_measure.report.measured import measured_text, notes_text
+
+    found = account(read_data(files, **told), statistic, region, _quantity("--timer", timer))
+    if as_json:
+        print_json({"answers": list(map(answer_document, found.answers)), "notes": plain_problems(found.notes)})
+    else:
+        click.echo(measured_text(found.answers, found.title, found.source, found.statistic), nl=False)
+        click.echo(notes_text(found.notes), nl=False, err=True)
+    return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
+
+
+def read_data(
+    files: Sequence[Path],
+    format_: str | None,
+    columns: Sequence[str],
+    unit: str | None,
+    processors: str | None,
+    times: str | None,
+    size: str | None,
+) -> Measurements:
+    """Read files of measurements as the options say.
+
+    Raises
+    ------
+    SpecError : everything that is wrong with the options, or with the files
+    """
+    from slipstick_measure.formats import read_all, runs_called
+    from slipstick_measure.measurements import Hints
+
+    count = len(files)
+    mapped = dict(_mapping(each) for each in columns)
+    counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
+    seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
+    told = [
+        Hints(p, _quantity("--size", size, "COUNT"), time, unit, mapped)
+        for p, time in zip(counts, seconds, strict=True)
+    ]
+    return read_all([runs_called(str(each)) or each for each in files], told, format_)
+
+
+def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
+    words: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
+    if len(words) not in (1, count):
+        refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
+    return words * count if len(words) == 1 else words
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    ours, equals, theirs = text.partition("=")
+    known = ("p", "n", "region", "metric", "unit", "value", "repetition", "processor")
+    if not (equals and theirs and ours.strip() in known):
+        refuse("--column", f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}")
+    return ours.strip(), theirs.strip()
+
+
+def _whole(word: str | None, option: str = "--processors") -> int | None:
+    if word is None:
+        return None
+    if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
+        refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
+    return int(word)
+
+
+def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float | None:
+    """Read a quantity from an option, above 0 except for the timer's cost."""
+    from slipstick.expression import dimension as dimensions
+    from slipstick.units import to_base
+
+    if word is None:
+        return None
+    try:
+        value = to_base(word, getattr(dimensions, dimension))
+    except UnitError as error:
+        refuse(option, str(error))
+    if not value > 0 and option != "--timer":
+        refuse(option, f"must be more than 0; got {word}")
+    return value
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "format_", metavar="FORMAT", help="chrome, paraver, timehist, records, otf2. [told from the content]"
+)
+@click.option("--unit", metavar="UNIT", help="Unit of times in a table of records whose header has none, such as us.")
+@click.option("--only", metavar="TEXT", help="Take the processors whose names have this part. [all]")
+@click.option("--useful", metavar="NAME,...", default="", help="Activities that are useful work. [all but waits]")
+@click.option("--from", "first", metavar="T", help="Begin at this time, counted from the first event. [0 s]")
+@click.option("--to", "last", metavar="T", help="End at this time, counted likewise. [the last event]")
+@click.option("--window", metavar="T", help="Length of a window, such as '5 ms'. [a fortieth of the trace]")
+@click.option("--machine", metavar="M", help="Machine whose network the accesses go through, for contention.")
+@click.option("--view", type=click.Choice(VIEWS), default="utilization", help="What to draw. [utilization]")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw a view into a .png or .svg file."
+)
+@json_option
+def trace(
+    files: Sequence[Path],
+    format_: str | None,
+    unit: str | None,
+    only: str | None,
+    useful: str,
+    first: str | None,
+    last: str | None,
+    window: str | None,
+    machine: str | None,
+    view: str,
+    picture: Path | None,
+    as_json: bool,
+) -> int:
+    """Show traces: the account of time, accesses, concurrency, utilization and work by window, contention.
+
+    FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of perf sched timehist, a table
+    of records (time, processor, event, source, destination, count) in CSV or Parquet, or an OTF2 archive.
+
+    \b
+    Examples:
+      slipstick trace run.json --useful match --picture run.png
+      slipstick trace accesses.csv --machine bbn-gp1000 --view contention --picture contention.svg
+    """
+    from slipstick.report.document import as_data
+    from slipstick.schema.library import Library
+    from slipstick_measure.report.measured import notes_text
+    from slipstick_measure.report.traces import draw_traces, trace_text
+    from slipstick_measure.traces.readers import read_trace
+    from slipstick_measure.traces.views import network_called, views_of
+
+    network = network_called(machine, Library()) if machine else None
+    width, begin, end = (_quantity(*each) for each in (("--window", window), ("--from", first), ("--to", last)))
+    shown = {}
+    for file in files:
+        found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
+        shown[str(file)] = views_of(found, width, network)
+    if picture is not None:
+        from slipstick.report.write import write_picture
+
+        write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
+        click.echo(f"wrote {picture}", err=True)
+    if as_json:
+        print_json({"traces": as_data(shown)})
+    else:
+        for each in shown.values():
+            click.echo(trace_text(each), nl=len(files) > 1)
+    click.echo(notes_text(note for each in shown.values() for note in each.notes), nl=False, err=True)
+    return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
+
+
+_FIT_OPTIONS = (
+    click.option(
+        "--model",
+        "models",
+        metavar="NAME,...",
+        help="Families to fit, and at most one model: a name, or a file. [all families]",
+    ),
+    click.option("--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model that are free."),
+    click.option("--population", metavar="PATH", help="Number in the model that is the number of processors. [found]"),
+    click.option("--size-of", "size_path", metavar="PATH", help="Number in the model that is the size of the problem."),
+    click.option(
+        "--cycles",
+        type=click.IntRange(1),
+        help="Cycles of the model in the measured work. [its time is the measured one]",
+    ),
+    click.option(
+        "--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value where anything waits]"
+    ),
+    click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."),
+    click.option(
+        "--efficiency",
+        metavar="E",
+        default="75%",
+        help="What the most processors keep, and the size needed gives. [75%]",
+    ),
+    click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[profile]"),
+    click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the bootstrap. [1]"),
+    click.option(
+        "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."
+    ),
+)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--out", "-o", default="profile.yaml", show_default=True, type=click.Path(dir_okay=False), help="Profile."
+)
+@click.option("--title", default="", help="Title of the profile. [the command]")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def record(out: str, title: str, command: Sequence[str]) -> int:
+    """Run COMMAND, a Python program, and record where its threads and processes wait, for `slipstick measured`.
+
+    Locks, conditions, barriers, queues and joins of `threading`, `queue` and `multiprocessing` are timed, without a change in
+    the program. The status is that of the program.
+
+    \b
+    Examples:
+      slipstick record -- python program.py
+      slipstick record -o run-4.yaml -- python program.py --threads 4
+    """
+    from slipstick.instrument import record as record_waits
+
+    try:
+        status = record_waits(command, out, title)
+    except FileNotFoundError as error:
+        if error.filename != command[0]:
+            raise
+        refuse("COMMAND", f"there is no program {command[0]!r}; write it as in a shell, such as: python program.py")
+    except ValueError as error:
+        refuse("COMMAND", str(error))
+    click.echo(f"{out}: where it waited; slipstick measured {out} shows it", err=True)
+    return status
+
+
+@click.command()
+@with_options(_DATA_OPTIONS)
+@with_options(_FIT_OPTIONS)
+@set_option
+@json_option
+def fit(
+    files: Sequence[Path],
+    wanted: str,
+    seed: int,
+    efficiency: str,
+    intervals: str | None,
+    picture: Path | None,
+    region: str | None,
+    as_json: bool,
+    **told: Any,
+) -> int:
+    """Fit models to measured times: how far the program scales, and how sure that is.
+
+    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl, queue-1, queue-2,
+    phase-barrier, latency, power-log. A model of your own is fitted beside them, some of its parameters free.
+
+    \b
+    Examples:
+      slipstick fit timings.csv --at 64,128 --picture fits.png
+      slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
+      slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
+    """
+    from slipstick.report.document import as_data
+    from slipstick.report.write import write_picture
+    from slipstick_measure.fit.comparison import IntervalSettings, fits
+    from slipstick_measure.fit.formula import timing_notes, timings_of
+    from slipstick_measure.report.fits import draw_fits, fits_text
+    from slipstick_measure.report.measured import notes_text
+
+    unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
+    if unused:
+        refuse("fit", "every repetition counts, as it was measured; leave out --statistic and --timer")
+    p = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
+    asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
+    families = _families(**asked)
+    runs = read_data(files, **told)
+    timings, notes = timings_of(runs, region, _quantity("--size", told["size"], "COUNT")), timing_notes(runs, region)
+    found = fits(
+        timings,
+        families,
+        p,
+        IntervalSettings(intervals or "profile", seed=seed),
+        picture is not None,
+        _goal(efficiency),
+    )
+    if picture is not None:
+        write_picture(lambda: draw_fits(found, ", ".join(path.name for path in files)), picture)
+        click.echo(f"wrote {picture}", err=True)
+    if as_json:
+        print_json({**as_data(found), "notes": plain_problems(notes)})
+    else:
+        click.echo(fits_text(found), nl=False)
+        click.echo(notes_text(notes), nl=False, err=True)
+    return DONE
+
+
+def _goal(word: str) -> float:
+    """Read an efficiency, above 0 and at most 1."""
+    goal = _quantity("--efficiency", word, "COUNT") or 0.0
+    if goal > 1:
+        meant = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
+        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{meant}")
+    return goal
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _families(
+    models: str | None,
+    free: str | None,
+    population: str | None,
+    size_path: str | None,
+    cycles: int | None,
+    method: str | None,
+    changes: Sequence[str],
+) -> list[str | Family] | None:
+    """Tell families from the model, and make a family of the model."""
+    from slipstick.schema.library import Library
+    from slipstick_measure.fit.families import FAMILIES
+    from slipstick_measure.fit.model import FitSettings, prepare_model
+
+    names = _words(models)
+    own = [name for name in names if name not in FAMILIES]
+    if not free:
+        if population or size_path or cycles or method or changes:
+            refuse("--free", "say which parameters of the model are free, such as --free parameters.work")
+        return list(names) or None
+    if len(own) != 1:
+        refuse("--model", f"name the one model whose parameters are free; got {', '.join(own) or 'families only'}")
+    library, settings = Library(), {"model": text_node(own[0], "--model"), **nodes_of(changes)}
+    if method:
+        settings["method"] = text_node(method, "--with")
+    free_paths = [text_node(word, "--free") for word in _words(free)]
+    processors = text_node(population, "--population") if population else None
+    size = text_node(size_path, "--size-of") if size_path else None
+    beside = [name for name in names if name in FAMILIES] or list(FAMILIES)
+    return [prepare_model(FitSettings(settings, free_paths, processors, size, cycles), library).family(), *beside]

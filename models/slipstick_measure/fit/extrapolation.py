@@ -1,0 +1,146 @@
+"""How far a fitted model scales: fastest time, largest speed-up, efficient processors, and the size needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from slipstick_measure.fit.formula import Array
+from slipstick_measure.fit.least_squares import FittedFormula
+
+LARGEST = 1e6
+"""Multiples of the largest size measured up to which a size is sought."""
+
+CLOSE, APART = 256, 1.02
+"""Up to `CLOSE` every number of processors is evaluated; beyond, numbers apart by this ratio, and those between them near a result."""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """A fit over the number of processors, beyond those measured.
+
+    Parameters
+    ----------
+    fitted : a fit
+    n : size of the problem; the largest one measured if None
+    reach : the largest number of processors with a prediction; as far as the formula goes if None
+    """
+
+    fitted: FittedFormula
+    n: float | None = None
+    reach: float | None = None
+
+    @cached_property
+    def p(self) -> Array:
+        """The numbers of processors that are evaluated."""
+        last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
+        last = last if self.reach is None else min(last, self.reach)
+        far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
+        found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
+        return found
+
+    @cached_property
+    def time(self) -> Array:
+        """The times there [s]."""
+        return self.fitted.predict(self.p, self.n)
+
+    def _speedup(self, p: Array, time: Array) -> Array:
+        """Give the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) / T(p)."""
+        found: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
+        return found
+
+    def _first(self, pick: Callable[[Array, Array], int | None], before: int, after: int) -> tuple[float, float] | None:
+        """Pick a number evaluated, then anew of all whole numbers near it: (processors, time); None where nothing is picked."""
+        at = pick(self.p, self.time)
+        if at is None:
+            return None
+        near = np.arange(self.p[max(at - before, 0)], self.p[min(at + after, len(self.p) - 1)] + 1)
+        times = self.fitted.predict(near, self.n)
+        found = pick(near, times)
+        assert found is not None
+        return float(near[found]), float(times[found])
+
+    def fastest(self) -> tuple[int, float] | None:
+        """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
+
+        None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if every processor has a
+        work of its own, where more processors never shorten a cycle.
+        """
+        time = self.time
+        # A model that levels off is fastest at the end to the last digit; that is not a minimum.
+        if self.fitted.timings.weak_scaling or not time[-1] > time.min() * (1 + 1e-9):
+            return None
+        found = self._first(lambda p, times: int(np.argmin(times)), 1, 1)
+        return None if found is None else (int(found[0]), found[1])
+
+    def largest_speedup(self) -> tuple[float, int]:
+        """Give the largest speed-up of the fit over one processor, and the number of processors there.
+
+        If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one there.
+        """
+
+        def largest(p: Array, time: Array) -> int:
+            values = self._speedup(p, time)
+            return int(np.flatnonzero(values >= values.max() * (1 - 1e-9))[0])
+
+        found = self._first(largest, 1, 1)
+        assert found is not None
+        p, time = found
+        return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
+
+    def largest_efficient(self, efficiency: float) -> int:
+        """Give the largest number of processors up to which the efficiency stays at least as large.
+
+        Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's own, with T(1) from the
+        fit.
+
+        Parameters
+        ----------
+        efficiency : wanted, above 0 and at most 1 [1]
+        """
+
+        def short(p: Array, time: Array) -> int | None:
+            found = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
+            return int(found[0]) if len(found) else None
+
+        found = self._first(short, 1, 0)
+        return int(self.p[-1]) if found is None else max(1, int(found[0]) - 1)
+
+
+def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
+    """Give the smallest size of the problem at which p processors keep an efficiency, for each of some sets of parameters.
+
+    `LARGEST` times the largest measured where no size up to it is enough. Assumes that the efficiency grows with the size.
+
+    Parameters
+    ----------
+    fitted : a fit to several sizes
+    p : processors
+    efficiency : wanted, above 0 and at most 1 [1]
+    thetas : sets of parameters in the place of those fitted, (D, k)
+    """
+    return np.array([_size_needed(fitted, p, efficiency, theta) for theta in thetas])
+
+
+def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
+    """Give the size needed by the fit itself, as `sizes_needed`; None if the data have one size only, or if none is enough."""
+    if not fitted.timings.has_sizes:
+        return None
+    found = _size_needed(fitted, p, efficiency, fitted.theta)
+    return found if found < LARGEST * fitted.timings.n.max() else None
+
+
+def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
+    from scipy.optimize import brentq
+
+    def spare(log: float) -> float:
+        single, time = fitted.formula.times(theta[None], fitted.timings.points([1.0, p], float(np.exp(log))))[0]
+        return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
+
+    least, most = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
+    if spare(np.log(least)) >= 0 or spare(np.log(most)) < 0:
+        return least if spare(np.log(least)) >= 0 else most
+    return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))

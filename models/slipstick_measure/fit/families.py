@@ -1,0 +1,284 @@
+"""Families of models that are fitted: curves over the number of processors, and mechanisms with unknown demands.
+
+All describe one work. Shared by all processors (strong scaling), it takes p processors W(p) processor seconds, and the
+time is W(p) / p; if every processor has work of its own (weak scaling), the time is W(p) itself.
+
+Curves are laws of speed-up, latencies, powers and logarithms, and the slowest of several processors. Mechanisms are
+closed queueing networks: work outside, stations with one server inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError, UnknownNameError
+from slipstick.law.law import Law
+from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
+from slipstick.queueing.exact import exact
+from slipstick.queueing.network import NetworkSolution, network_arrays
+from slipstick_measure.fit.formula import (
+    Array,
+    Basis,
+    Family,
+    FitParameter,
+    Lost,
+    TimeFormula,
+    Timings,
+    linear,
+    nonnegative,
+    shared,
+)
+
+FAMILIES: dict[str, Family] = {}
+"""Every family by name."""
+
+_Formulas = Callable[[Timings], Iterator[TimeFormula]]
+
+
+def family_called(name: str) -> Family:
+    """Give a family by name.
+
+    Raises
+    ------
+    UnknownNameError : there is no such family
+    """
+    if name not in FAMILIES:
+        raise UnknownNameError("family of models", name, list(FAMILIES))
+    return FAMILIES[name]
+
+
+def _family(name: str, title: str, source: str, sized: bool = False) -> Callable[[_Formulas], _Formulas]:
+    """Register the formulas of a family; unless they depend on the size (`sized`), it fits the timings of one size only."""
+
+    def register(formulas: _Formulas) -> _Formulas:
+        def of(timings: Timings) -> list[TimeFormula]:
+            if timings.has_sizes and not sized:
+                count = len(set(timings.n.tolist()))
+                raise NoAnswerError(
+                    f"the data have {count} sizes, and this family has no size; fit the runs of one size (--size)"
+                )
+            return list(formulas(timings))
+
+        FAMILIES[name] = Family(name, title, source, of)
+        return formulas
+
+    return register
+
+
+_SINGLE = FitParameter("single", "s", "time on one processor")
+
+
+def _over(timings: Timings) -> str:
+    return "" if timings.weak_scaling else " / p"
+
+
+def _by_law(
+    law: Law, name: str, text: str, parameters: tuple[FitParameter, ...], terms: list[Basis], causes: tuple[str, ...]
+) -> TimeFormula:
+    """Make a formula of a law of speed-up, whose work is a sum of terms; each parameter after the first costs its cause."""
+
+    def time(theta: Array, at: Timings) -> Array:
+        single, *shape = theta
+        named = {each.name: value for each, value in zip(parameters[1:], shape, strict=True)}
+        found: Array = single * at.p / law.equation(**named, processors=at.p) / shared(at)
+        return found
+
+    def lost(theta: Array, at: Timings) -> Lost:
+        with_more = [time(theta * (np.arange(len(theta)) <= last), at) for last in range(1, len(theta))]
+        steps = pairwise([theta[0] / shared(at), *with_more])
+        return {cause: after - before for cause, (before, after) in zip(causes, steps, strict=True)}
+
+    def starts(at: Timings) -> list[Array]:
+        found = nonnegative(np.column_stack([term(at) for term in terms]) / shared(at)[:, None], at.time)
+        first = found[0] if found[0] > 0 else float(at.time[0])
+        return [np.array([first, *(found[1:] / first)])]
+
+    return TimeFormula(name, text, parameters, time, starts, lost=lost)
+
+
+_TERMS: list[Basis] = [lambda at: np.ones(len(at)), lambda at: at.p - 1, lambda at: at.p * (at.p - 1)]
+
+
+@_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
+def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
+    parameters = (_SINGLE, FitParameter("serial", "1", "serial part of the work", 1.0))
+    text = f"T = single (1 + serial (p - 1)){_over(timings)}"
+    yield _by_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
+
+
+@_family("usl", "the universal scalability law", "Gunther, Guerrilla Capacity Planning, 2007")
+def _usl(timings: Timings) -> Iterator[TimeFormula]:
+    contention = FitParameter("contention", "1", "part of the work that queues", 1.0)
+    coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
+    text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
+    parameters = (_SINGLE, contention, coherency)
+    yield _by_law(UNIVERSAL_SCALABILITY, "usl", text, parameters, _TERMS, ("contention", "coherency"))
+
+
+def cycle_times(outside: Array | float, demands: Array, populations: Array) -> Array:
+    """Give the mean time of a cycle for each population, N / X, exactly.
+
+    Parameters
+    ----------
+    outside : time outside the stations [s], a number or (M,)
+    demands : service at each station in a cycle, (K,) or (M, K) [s]
+    populations : whole numbers of at least 1, (M,)
+
+    >>> cycle_times(9.0, np.array([1.0]), np.array([1.0, 2.0, 64.0])).round(3).tolist()
+    [10.0, 10.1, 64.0]
+    """
+    found: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
+    return found
+
+
+def _solved(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
+    service = demands if demands.ndim == 1 else demands[:, None, :]
+    # A search may try demands so small that the throughput overflows: the cycle time is then 0.
+    with np.errstate(over="ignore"):
+        return exact(network_arrays(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
+
+
+def _closed_queue(stations: int) -> _Formulas:
+    """Give the formula of a network: its parameters are the time outside and each demand."""
+    names = ["service"] if stations == 1 else [f"service{each}" for each in range(1, stations + 1)]
+    demands = [FitParameter(name, "s", "service demand at a station with one server") for name in names]
+    parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
+
+    def time(theta: Array, at: Timings) -> Array:
+        found: Array = cycle_times(theta[0], theta[1:].T, at.p) / shared(at)
+        return found
+
+    def lost(theta: Array, at: Timings) -> Lost:
+        waits = (_solved(theta[0], theta[1:], at.p).residence[:, 0] - theta[1:]) / shared(at)[:, None]
+        return {f"waiting for {name}": waits[:, each] for each, name in enumerate(names)}
+
+    def starts(at: Timings) -> list[Array]:
+        work = at.time * shared(at)
+        least, growth = float(work.min()), float((work / at.p).min())
+        # The slope at the end is the largest demand if the station is saturated there; it is not larger.
+        guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
+        return [
+            np.array([max(least - guess, 0.05 * least), *(guess * 0.5**each for each in range(stations))])
+            for guess in guesses
+        ]
+
+    def formulas(timings: Timings) -> Iterator[TimeFormula]:
+        text = f"T = cycle of a closed queueing network{_over(timings)}"
+        yield TimeFormula(f"queue-{stations}", text, parameters, time, starts, lost=lost)
+
+    return formulas
+
+
+for _stations, _word in (1, "one station"), (2, "two stations"):
+    _title = f"a closed queue: work outside, {_word} inside"
+    _family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(_closed_queue(_stations))
+
+
+def largest_of(counts: Array) -> Array:
+    r"""Give the expected largest of N independent standard normal numbers, for each N.
+
+    ::
+
+        E[max] = int_0^oo (1 - F(x)^N - F(-x)^N) dx        F: the normal distribution
+
+    Parameters
+    ----------
+    counts : N, at least 1, (M,)
+
+    Source: David and Nagaraja, Order Statistics, 3rd edition, 2003, section 3.1.
+
+    >>> largest_of(np.array([1.0, 2.0, 3.0, 10.0])).round(5).tolist()
+    [0.0, 0.56419, 0.84628, 1.53875]
+    """
+    return np.array([_largest(float(count)) for count in counts])
+
+
+@cache
+def _largest(count: float) -> float:
+    from scipy.special import ndtr
+
+    x = np.linspace(0.0, 12.0, 4801)  # beyond 12, the largest of 10^30 adds nothing to 15 digits
+    return float(np.trapezoid(1 - ndtr(x) ** count - ndtr(-x) ** count, x))
+
+
+@_family("phase-barrier", "phases of random work between barriers", "David, Nagaraja, Order Statistics, 2003")
+def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
+    """Give phases of random work, each until the slowest processor is done, and a barrier with a cost per doubling."""
+    weak = timings.weak_scaling
+
+    def spread(at: Timings) -> Array:
+        return largest_of(at.p) / (np.ones(len(at)) if at.weak_scaling else np.sqrt(at.p))
+
+    yield linear(
+        "phase-barrier",
+        f"T = work{_over(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step log2(p)",
+        [
+            (FitParameter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
+            (FitParameter("spread", "s", "standard deviation of the work between two barriers"), spread),
+            (FitParameter("step", "s", "cost of the barrier per doubling of processors"), lambda at: np.log2(at.p)),
+        ],
+        lost={"spread": "waiting for the slowest", "step": "barrier"},
+    )
+
+
+_POWERS = sorted({Fraction(k, 4) for k in range(13)} | {Fraction(k, 3) for k in range(10)})
+_GROWTH = [Fraction(each, 2) for each in range(5)]
+_LOGS = (0, 1, 2)
+
+
+@_family(
+    "latency",
+    "useful work and an average latency in powers and logarithms",
+    "Scale-Graph, IEEE TSE 1997, equation 3",
+    sized=True,
+)
+def _latency(timings: Timings) -> Iterator[TimeFormula]:
+    """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers and logarithms."""
+    if timings.weak_scaling and not timings.has_sizes:
+        raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
+    sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
+    work = FitParameter("work", "s", "time of one unit of work on one processor")
+    useful: tuple[FitParameter, Basis] = (work, lambda at: at.n / shared(at))
+    for power, log, size in product(_GROWTH, _LOGS, sizes):
+        words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
+        parameter = FitParameter("latency", "s", "factor of the average latency")
+        text = f"T = work n{_over(timings)} + latency {words}".rstrip()
+        terms = [useful, (parameter, _power(power, log, size))]
+        yield linear("latency", text, terms, chosen_exponents=2 + timings.has_sizes, lost={"latency": "latency"})
+
+
+@_family(
+    "power-log",
+    "a constant and one term in powers and logarithms",
+    "Calotoiu et al., SC 2013 (the normal form of Extra-P)",
+)
+def _power_log(timings: Timings) -> Iterator[TimeFormula]:
+    """Give one power of p times one power of its logarithm, falling powers only where the work is shared."""
+    constant: tuple[FitParameter, Basis] = (FitParameter("constant", "s", "part that does not depend on p"), _TERMS[0])
+    yield linear("power-log", "T = constant", [constant])
+    falling = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
+    for power, log in product([*falling, *_POWERS], _LOGS):
+        if power or log:
+            term = (FitParameter("factor", "s", "of the term in p"), _power(power, log))
+            text = f"T = constant + factor {_term('p', power, log)}"
+            yield linear("power-log", text, [constant, term], chosen_exponents=2)
+
+
+def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
+    def basis(at: Timings) -> Array:
+        found: Array = at.p ** float(power) * np.log2(at.p) ** log * at.n ** float(size)
+        return found
+
+    return basis
+
+
+def _term(parameter: str, power: Fraction, log: int) -> str:
+    exponent = f"^{power}" if power.denominator == 1 else f"^({power})"
+    words = "" if power == 0 else parameter + ("" if power == 1 else exponent)
+    logs = "" if log == 0 else f"log2({parameter})" + ("" if log == 1 else f"^{log}")
+    return " ".join(filter(None, [words, logs]))

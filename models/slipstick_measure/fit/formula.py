@@ -1,0 +1,270 @@
+"""Timings as arrays, and formulas with free parameters that are fitted to them.
+
+Every repetition is an observation of its own. A formula is plain arithmetic on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, NoAnswerError, Problem
+from slipstick_measure.account import regions_of, superlinear
+from slipstick_measure.measurements import Measurement, Measurements, reduce_repetitions, unknown_metrics
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Observed times.
+
+    Parameters
+    ----------
+    p : processors, (M,)
+    n : size of the problem, (M,); ones where the data have none [1]
+    time : observed, (M,) [s]
+    weak_scaling : every processor has work of its own, so that the time is that of a cycle; else all share one work
+        (strong scaling)
+    """
+
+    p: Array
+    n: Array
+    time: Array
+    weak_scaling: bool = False
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Say whether the size varies."""
+        return len(np.unique(self.n)) > 1
+
+    @property
+    def processors(self) -> Array:
+        """The distinct numbers of processors, ascending."""
+        found: Array = np.unique(self.p)
+        return found
+
+    def select(self, mask: NDArray[np.bool_]) -> Timings:
+        """Give some of the observations."""
+        return Timings(self.p[mask], self.n[mask], self.time[mask], self.weak_scaling)
+
+    def with_time(self, time: Array) -> Timings:
+        """Give the same points with other times."""
+        return Timings(self.p, self.n, time, self.weak_scaling)
+
+    def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
+        """Give points to predict at; their times have no meaning.
+
+        Parameters
+        ----------
+        p : processors
+        n : size of the problem; the largest one measured if None
+        """
+        processors = np.asarray(p, dtype=float)
+        size = float(self.n.max()) if n is None else n
+        return Timings(processors, np.full(len(processors), size), processors, self.weak_scaling)
+
+
+def timings_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Timings:
+    """Take the values to fit from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
+
+    Parameters
+    ----------
+    runs : the measurements
+    region : part of the program; the whole if None
+    size : of the problem; all sizes if None
+
+    Raises
+    ------
+    ModelError : no run of this size, no times, times of several kinds, or of 0
+    SpecError, UnknownNameError : as for the account
+
+    >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
+    >>> timings_of(Measurements(tuple(table))).time.tolist()
+    [2.0, 2.0, 2.0]
+    """
+    whole = regions_of(reduce_repetitions(runs)[0], region).whole
+    kinds: dict[str, list[Measurement]] = {}
+    for run in runs.records:
+        if run.metric in ("time", "cycle", "throughput") and run.region == whole and run.processor is None:
+            kinds.setdefault(run.metric, []).append(run)
+    if len(kinds) != 1:
+        words = ", ".join(sorted(kinds, key=["time", "cycle", "throughput"].index)) or "none of them"
+        raise ModelError(f"a fit needs times, cycles or throughputs, one of the three; there are {words}")
+    ((metric, every),) = kinds.items()
+    observed = [run for run in every if size is None or run.n == size]
+    if not observed:
+        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in every if run.n is not None}))
+        raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
+    if zero := next((run for run in observed if not run.value > 0), None):
+        raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
+    p = np.array([run.p for run in observed], dtype=float)
+    n = np.array([1.0 if run.n is None else run.n for run in observed])
+    value = np.array([run.value for run in observed])
+    return Timings(p, n, p / value if metric == "throughput" else value, weak_scaling=metric != "time")
+
+
+def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
+    """Collect the notes on a table before it is fitted: of reading, repetitions, metrics, superlinear speed-up.
+
+    Parameters
+    ----------
+    runs, region : as for `timings_of`
+    """
+    points, repeated = reduce_repetitions(runs)
+    notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]
+    whole = regions_of(points, region).whole
+    times = {(point.p, point.n): found for point in points if (found := point.find("time", whole))}
+    for (_, n), found in times.items():
+        if single := times.get((1, n)):
+            notes += superlinear(found.run, single.value / found.value)
+    return list(dict.fromkeys(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class FitParameter:
+    """A free parameter: its name, base unit and meaning, and the limits of its values."""
+
+    name: str
+    unit: str
+    meaning: str
+    upper: float = np.inf
+    lower: float = 0.0
+
+
+Lost = Mapping[str, Array]
+"""Seconds of a processor that are not useful, by cause, at each point."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormula:
+    """One formula.
+
+    Parameters
+    ----------
+    family : the kind of model
+    text : the formula in plain text
+    parameters : its free parameters
+    time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
+    starts : from timings, parameters to begin a search at; several where there may be several minima
+    chosen_exponents : exponents chosen by looking at the data, which count as parameters
+    horizon : multiples of the largest number of processors measured up to which limits are sought
+    lost : from parameters and timings, the lost times by cause; nothing where the formula has no causes
+    """
+
+    family: str
+    text: str
+    parameters: tuple[FitParameter, ...]
+    time: Callable[[Array, Timings], Array]
+    starts: Callable[[Timings], Sequence[Array]]
+    chosen_exponents: int = 0
+    horizon: float = 64.0
+    lost: Callable[[Array, Timings], Lost] = lambda theta, timings: {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """The smallest and the largest values of the parameters, (k,) each."""
+        least, most = ([getattr(each, end) for each in self.parameters] for end in ("lower", "upper"))
+        return np.array(least), np.array(most)
+
+    def times(self, thetas: Array, timings: Timings) -> Array:
+        """Evaluate for several sets of parameters in one call.
+
+        Parameters
+        ----------
+        thetas : the sets, (D, k)
+        timings : M points
+
+        Returns
+        -------
+        times [s], (D, M)
+        """
+        # Repetitions are at the same point, which is evaluated once.
+        distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
+        count, points = len(thetas), distinct.shape[1]
+        p, n = (np.tile(each, count) for each in distinct)
+        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.weak_scaling))
+        return np.broadcast_to(found, (count * points,)).reshape(count, points)[:, where.reshape(-1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind of model: its name, title and source, and from timings, its candidate formulas."""
+
+    name: str
+    title: str
+    source: str
+    formulas: Callable[[Timings], Sequence[TimeFormula]]
+
+
+def shared(timings: Timings) -> Array:
+    """Give the divisor that turns processor seconds into a time."""
+    return np.ones(len(timings)) if timings.weak_scaling else timings.p
+
+
+Basis = Callable[[Timings], Array]
+"""A function of each point."""
+
+
+def linear(
+    family: str,
+    text: str,
+    terms: Sequence[tuple[FitParameter, Basis]],
+    chosen_exponents: int = 0,
+    lost: Mapping[str, str] | None = None,
+) -> TimeFormula:
+    """Make a formula that is a sum of terms, each a parameter times a function of the point.
+
+    Parameters
+    ----------
+    family, text, chosen_exponents : as for `TimeFormula`
+    terms : each parameter with its function
+    lost : cause of the loss that a term describes, by the term's parameter
+    """
+
+    def columns(timings: Timings) -> Array:
+        return np.column_stack([basis(timings) for _, basis in terms])
+
+    def time(theta: Array, timings: Timings) -> Array:
+        found: Array = (columns(timings) * theta.T).sum(axis=1)
+        return found
+
+    def starts(timings: Timings) -> list[Array]:
+        return [nonnegative(columns(timings), timings.time)]
+
+    def losses(theta: Array, timings: Timings) -> Lost:
+        named, causes = zip(terms, theta, strict=True), lost or {}
+        return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
+
+    return TimeFormula(family, text, tuple(each for each, _ in terms), time, starts, chosen_exponents, lost=losses)
+
+
+def nonnegative(columns: Array, time: Array) -> Array:
+    """Give nonnegative coefficients that minimize the squared relative errors.
+
+    Raises
+    ------
+    NoAnswerError : a term is too large for a number, as a power of a very large number of processors is
+    """
+    from scipy.optimize import nnls
+
+    with np.errstate(all="ignore"):
+        scaled = columns / time[:, None]
+    if not np.isfinite(scaled).all():
+        raise NoAnswerError("a term of the formula is too large beside these times to be fitted; check times and sizes")
+    # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
+    lengths = np.linalg.norm(scaled, axis=0)
+    lengths[lengths == 0] = 1.0
+    coefficients: Array = nnls(scaled / lengths, np.ones(len(time)))[0] / lengths
+    return coefficients

@@ -1,0 +1,194 @@
+"""Confidence intervals of the parameters and predictions of a fit: by bootstrap, or by profile.
+
+A profile interval is found by forcing a value away from the best fit until the fit becomes too bad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick_measure.fit.formula import Array
+from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit_formula, minimized, squares_of
+
+DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
+"""Tolerances of the fit to a draw, far below its scatter, and of the fits of a profile."""
+
+PUSHES = 8
+"""Largest number of fits on each side; the secant search needs two to four."""
+
+NEAR = 0.02
+"""Tolerance of the limit found, relative to its distance [1]."""
+
+STIFF = 0.2
+"""Standard errors by which a forced value may miss its target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value and its confidence interval, in base units."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class FitIntervals:
+    """A fit that is ready to give intervals.
+
+    Parameters
+    ----------
+    fitted : the fit
+    between : from a function of sets of parameters, a level and the least value, its interval
+    """
+
+    fitted: FittedFormula
+    between: Callable[[ParameterFunction, float, float], Interval]
+
+    def parameters(self, level: float = 0.95) -> dict[str, Interval]:
+        """Give an interval for each parameter."""
+        names = self.fitted.formula.names
+        return {name: self.between(partial(_parameter, at), level, 0.0) for at, name in enumerate(names)}
+
+    def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
+        """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
+        found = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
+        return Interval(*(float(np.exp(each)) for each in (found.value, found.low, found.high)))
+
+
+def _parameter(at: int, thetas: Array) -> Array:
+    found: Array = thetas[:, at]
+    return found
+
+
+def _check_freedom(fitted: FittedFormula) -> None:
+    if fitted.freedom < 1:
+        count = len(fitted.residuals)
+        raise NoAnswerError(
+            f"{count} observations leave none over to estimate the scatter from; measure {1 - fitted.freedom} more"
+        )
+
+
+def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
+    """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
+
+    Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes closer to its data
+    than the truth does. The stream of random numbers is named by the family, so that another family's draws do not
+    change with it. Approximate: it assumes that the formula is right and the scatter the same everywhere.
+
+    Parameters
+    ----------
+    fitted : a fit
+    seed : of the random streams
+    draws : number of fits
+
+    Raises
+    ------
+    NoAnswerError : no observation is left over to estimate the scatter from
+
+    Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
+    """
+    _check_freedom(fitted)
+    random = np.random.default_rng([seed, *f"fit/{fitted.formula.family}".encode()])
+    residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(len(fitted.residuals) / fitted.freedom)
+    times = fitted.formula.time(fitted.theta, fitted.timings)
+    thetas = [fitted.theta]
+    for _ in range(draws):
+        drawn = fitted.timings.with_time(times * np.exp(random.choice(residuals, len(times))))
+        thetas.append(fit_formula(fitted.formula, drawn, fitted.theta, DRAW_TOLERANCE).theta)
+    return FitIntervals(fitted, partial(_quantiles, np.array(thetas), fitted.freedom))
+
+
+def _quantiles(thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float) -> Interval:
+    """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
+    from scipy.stats import norm, t
+
+    best, *draws = value(thetas).tolist()
+    wider = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
+    # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+    return Interval(best, max(least, best - wider * (best - float(low))), best + wider * (float(high) - best))
+
+
+def profile(fitted: FittedFormula) -> FitIntervals:
+    r"""Make a fit ready to give intervals by profile.
+
+    A value g, a parameter or the logarithm of a predicted time, lies between the least and the largest for which some
+    parameters fit with
+
+    ::
+
+        RSS <= RSS_best (1 + t^2 / (M - k))        t: quantile of Student's distribution with M - k degrees
+
+    Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for true and the scatter
+    for normal and the same everywhere. Exact for linear formulas, else approximate.
+
+    Raises
+    ------
+    NoAnswerError : no observation is left over to estimate the scatter from
+
+    Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section 6.1.2.
+    """
+    _check_freedom(fitted)
+    return FitIntervals(fitted, partial(_profiled, fitted))
+
+
+def _profiled(fitted: FittedFormula, value: ParameterFunction, level: float, least: float) -> Interval:
+    from scipy.stats import t
+
+    best = float(value(fitted.theta[None])[0])
+    error = fitted.standard_error(value)
+    if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
+        return Interval(best, best, best)
+    far = float(t.ppf((1 + level) / 2, fitted.freedom))
+    low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
+    # A value forced to a limit of the parameters stops just before it.
+    low = least if low < least + NEAR * error else low
+    return Interval(best, min(low, best), max(high, best))
+
+
+def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float) -> float:
+    """Force a value to one side until the fit is as bad as the interval allows.
+
+    Every fit with one more residual, the distance of the value from its target, is the best fit with the value at which
+    it ends. So it lies on the profile for any weight of that residual.
+    """
+    formula, timings = fitted.formula, fitted.timings
+    stiff = fitted.scatter / (STIFF * abs(error))
+    reached, aim, theta = best, best + far * error, fitted.theta
+    inside, outside = (best, 0.0), (np.nan, np.nan)  # where it was pushed to, and how far off the fit then was
+    for _ in range(PUSHES):
+        push = partial(_push, value, stiff, aim)
+        pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
+        there = float(value(pushed[None])[0])
+        worse = squares_of(formula, pushed, timings) - fitted.squares
+        distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
+        if abs(distance / far - 1) < NEAR:
+            return there
+        before = inside
+        if distance > far:
+            outside = aim, distance
+        elif abs(there - reached) < 1e-6 * abs(error) or distance <= 0:
+            return there  # at a bound of the parameters, which ends the interval
+        else:
+            inside, reached, theta = (aim, distance), there, pushed
+        aim = _next(before if np.isnan(outside[0]) else outside, inside, far)
+    return reached
+
+
+def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
+    found: Array = stiff * (value(thetas) - aim)[:, None]
+    return found
+
+
+def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
+    """Give the next target by a secant: between two points around the limit, or beyond two points before it."""
+    (there, off), (here, near) = other, inside
+    if off <= far:  # behind
+        return here + (here - there) * (min((far - near) / (near - off), 3.0) if near > off else 1.0)
+    return here + (there - here) * min(max((far - near) / (off - near), 0.1), 0.9)

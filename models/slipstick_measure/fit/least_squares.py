@@ -1,0 +1,223 @@
+"""One formula fitted to timings by least squares of relative errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick_measure.fit.formula import Array, Family, TimeFormula, Timings
+
+TINY = 1e-300  # a time of 0 has no logarithm
+MOST_STEPS = 200
+NOTHING = 1e-9  # a relative change of the times below the resolution of any data
+STEP = 1.5e-8  # of differences, relative: half of the digits
+
+ParameterFunction = Callable[[Array], Array]
+"""From sets of parameters, (D, k), a value of each, (D,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedFormula:
+    """A formula with the parameters that fit best.
+
+    Parameters
+    ----------
+    formula : that was fitted
+    theta : its parameters, in base units, (k,)
+    timings : to which it was fitted
+    residuals : log(observed / fitted), (M,)
+    """
+
+    formula: TimeFormula
+    theta: Array
+    timings: Timings
+    residuals: Array
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom: observations less parameters; chosen exponents count as parameters."""
+        return len(self.residuals) - len(self.theta) - self.formula.chosen_exponents
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation of the relative errors [1]; infinite without a degree of freedom."""
+        return float(np.sqrt(self.squares / self.freedom)) if self.freedom > 0 else np.inf
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squared relative errors."""
+        return float(self.residuals @ self.residuals)
+
+    @property
+    def aicc(self) -> float:
+        r"""Akaike's criterion with the correction for few observations; infinite where there are too few.
+
+        ``M ln(RSS / M) + 2 k M / (M - k - 1)``, k counting the scatter and the chosen exponents.
+        Source: Hurvich and Tsai, Biometrika 76(2), 1989.
+        """
+        count, k = len(self.residuals), len(self.theta) + self.formula.chosen_exponents + 1
+        if count <= k + 1:
+            return np.inf
+        # Below the rounding error, no model fits better than another.
+        squares = max(self.squares, count * np.finfo(float).eps ** 2)
+        return float(count * np.log(squares / count) + 2 * k * count / (count - k - 1))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name, in base units."""
+        return dict(zip(self.formula.names, self.theta.tolist(), strict=True))
+
+    def predict(self, p: Sequence[float] | Array, n: float | None = None) -> Array:
+        """Give the time for each number of processors [s].
+
+        Parameters
+        ----------
+        p : processors
+        n : size of the problem; the largest one measured if None
+        """
+        return self.formula.time(self.theta, self.timings.points(p, n))
+
+    def time_at(self, p: float) -> ParameterFunction:
+        """Give the time on p processors as a function of sets of parameters, for the largest size measured [s]."""
+        at = self.timings.points([p])
+        return lambda thetas: np.asarray(self.formula.times(thetas, at)[:, 0])
+
+    def standard_error(self, value: ParameterFunction) -> float:
+        """Give the standard error of a value by the slopes at the best fit."""
+        theta = self.theta
+        scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
+        step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
+        near = np.vstack([theta, theta + np.diag(step * scale)])
+        times, values = np.log(self.formula.times(near, self.timings)), value(near)
+        slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
+        covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
+        return float(self.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))
+
+    def lost(self, p: float, n: float | None = None) -> dict[str, float]:
+        """Give the processors lost at a number of them, by cause, the largest loss first; `p` and `n` as for `predict`."""
+        at = self.timings.points([p], n)
+        time = float(self.formula.time(self.theta, at)[0])
+        lost = {cause: p * float(each[0]) / time for cause, each in self.formula.lost(self.theta, at).items()}
+        return dict(sorted(lost.items(), key=lambda item: -item[1]))
+
+
+def fit(family: Family, timings: Timings) -> FittedFormula:
+    """Fit a family: its formula with the least sum of squares of log(observed / fitted).
+
+    Noise in timings is relative, so logarithms are compared: a run of an hour counts as much as one of a second. Every repetition
+    is an observation, so points that were measured more often weigh more.
+
+    Raises
+    ------
+    NoAnswerError : fewer numbers of processors than parameters, or no formula fits
+
+    >>> from slipstick_measure.fit.families import FAMILIES
+    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 10 + 90 / p)).parameters
+    {'single': 100.0, 'serial': 0.1}
+    """
+    every, count = family.formulas(timings), len(timings.processors)
+    formulas = [formula for formula in every if len(formula.parameters) <= count]
+    if not formulas:
+        least = min(len(formula.parameters) for formula in every)
+        raise NoAnswerError(
+            f"{least} parameters need times on as many numbers of processors; there are {count}, so measure on {least - count} more"
+        )
+    begun = [
+        (squares_of(formula, start, timings), formula, start)
+        for formula in formulas
+        for start in formula.starts(timings)
+    ]
+    # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for the logarithm.
+    tried = begun if len(formulas) == 1 else [min(begun, key=lambda each: each[0])]
+    return min((fit_formula(formula, timings, start) for _, formula, start in tried), key=lambda each: each.squares)
+
+
+def fit_formula(formula: TimeFormula, timings: Timings, start: Array, within: float = 1e-12) -> FittedFormula:
+    """Fit one formula from a start.
+
+    Parameters
+    ----------
+    formula, timings, start : what to fit, to what, from where
+    within : relative change of parameters and squares at which the search ends [1]
+    """
+    found = minimized(formula, start, timings, within)
+    # A search stops just before a limit: where the times show no difference, the parameter is at its lower limit.
+    least, _ = formula.limits
+    theta = np.where(_without_effect(formula, found, least - found, timings), least, found)
+    return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
+
+
+def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
+    """Give the sum of the squared relative errors for some parameters."""
+    (found,) = _residuals(formula, theta[None], timings)
+    return float(found @ found)
+
+
+def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
+    times = formula.times(thetas, timings)
+    # A point at which a model has no answer counts as infinitely bad.
+    found: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
+    return found
+
+
+def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
+    """Say of each parameter whether its change leaves the times as they are."""
+    shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
+    found: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
+    return found
+
+
+def minimized(
+    formula: TimeFormula,
+    start: Array,
+    timings: Timings,
+    within: float = 1e-12,
+    more: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
+) -> Array:
+    """Minimize the squared residuals from a start, within the limits; the result is never worse than the start.
+
+    Parameters
+    ----------
+    formula, start, timings, within : as for `fit_formula`
+    more : from sets of parameters, (D, k), residuals to minimize beside those of the timings, (D, any)
+    """
+    from scipy.optimize import least_squares
+
+    least, most = formula.limits
+    inside: Array = np.clip(start, least, most)
+    # The scale of a parameter is its start, or the value at which it affects the times.
+    matters = 1e-3 * np.maximum(start.max(), TINY)
+    scale = np.where(start > 0, start, matters)
+    # An earlier search may leave a parameter just off its limit, which is not a scale.
+    scale = np.where(_without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale)
+    room = 1e-9 * np.minimum(scale, most - least)
+    begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
+
+    def residuals(thetas: Array) -> Array:
+        return np.hstack([_residuals(formula, thetas, timings), more(thetas)])
+
+    def differences(theta: Array) -> Array:
+        # One call for all differences; a step never leaves the limits.
+        step = STEP * np.maximum(np.abs(theta), 1e-3)
+        step = np.where((theta + step) * scale > most, -step, step)
+        found = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
+        slopes: Array = (found[1:] - found[0]).T / step
+        return slopes
+
+    found = least_squares(
+        lambda theta: residuals(theta[None] * scale)[0],
+        begin / scale,
+        jac=differences,
+        bounds=(least / scale, most / scale),
+        xtol=within,
+        ftol=within,
+        gtol=within,
+        max_nfev=MOST_STEPS,
+    )
+    ended: Array = np.clip(found.x * scale, least, most)
+    squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
+    return ended if squares[0] <= squares[1] else inside

@@ -1,0 +1,123 @@
+"""The formats of files with measurements; the format of a file is recognized from its content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.extensions import Registry
+from slipstick.schema.library import LONGEST_NAME, find, names, shipped
+from slipstick_measure.measurements import Hints, Measurements
+from slipstick_measure.readers import extra_p, messages, perf, pop, profile, tidy
+from slipstick_measure.readers.reading import FileFormat, Reading, open_file
+from slipstick_measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
+
+FORMATS: Registry[FileFormat] = Registry(
+    "slipstick.formats",
+    {each.name: each for module in (profile, extra_p, perf, messages, pop, tidy) for each in module.FORMATS},
+)
+"""Every format by name, those of other packages included."""
+
+
+def read(path: Path | str, hints: Hints | None = None, format: str | None = None) -> Measurements:
+    """Read a file of measurements.
+
+    Parameters
+    ----------
+    path : the file
+    hints : what the file does not say
+    format : its format, one of `FORMATS` or `TRACE_FORMATS`; told from the content if None
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by file and line
+    UnknownNameError : there is no such format
+    """
+    hints, known = hints or Hints(), [*FORMATS, *TRACE_FORMATS]
+    if format is not None and format not in known:
+        raise UnknownNameError("format", format, known)
+    if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
+        found = read_trace(path, trace, hints.unit).measurements()
+        if hints.size is None:
+            return found
+        return replace(found, records=tuple(replace(run, n=hints.size) for run in found.records))
+    reading = open_file(path, hints)
+    if not reading.content:
+        return reading.finished()  # which says that there is nothing in it
+    name = format or _recognized(reading)
+    if name is None:
+        reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
+    return FORMATS[name].read(reading)
+
+
+def _recognized(reading: Reading) -> str | None:
+    """Tell the format of a file: other packages' formats go first, for the last of ours recognizes almost any table."""
+    tried = [*FORMATS.places, *FORMATS.own]
+    return next((name for name in tried if FORMATS[name].recognize(reading)), None)
+
+
+def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None) -> Measurements:
+    """Read several files into one table; all problems of all files at once.
+
+    Parameters
+    ----------
+    paths, hints : the files, and what each does not say
+    format : of all files; told from the content of each if None
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by file and line
+    """
+    problems: list[Problem] = []
+    found: list[Measurements] = []
+    for path, told in zip(paths, hints, strict=True):
+        try:
+            found.append(read(path, told, format))
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    if len(found) == 1:
+        return found[0]
+    return Measurements(
+        tuple(run for each in found for run in each.records),
+        tuple(note for each in found for note in each.notes),
+        next((each.timer for each in found if each.timer is not None), None),
+        tuple(dict.fromkeys(cause for each in found for cause in each.excess)),
+        next((each.one_processor for each in found if each.one_processor is not None), None),
+        *(next((text for each in found if (text := getattr(each, name))), "") for name in ("title", "source")),
+    )
+
+
+def table_called(reference: str) -> str:
+    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the shipped one; nothing if none."""
+    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
+        path = folder / "runs" / f"{reference}{suffix}"
+        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
+            return str(path)
+    return ""
+
+
+def runs_called(reference: str) -> Path | None:
+    """Find measured runs by name: a profile or a table of the catalogue; a file that is there goes first."""
+    if Path(reference).exists():
+        return None
+    table = table_called(reference)
+    if table or reference.removeprefix("profile/") not in names("profile"):
+        return Path(table) if table else None
+    return find("profile", reference)
+
+
+def check(reference: str) -> bool:
+    """Check a table of measured runs or a trace, a file or a name in ``specs/runs``; false if there is none.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by file and line
+    """
+    if table := reference if Path(reference).exists() else table_called(reference):
+        read(table)
+    return bool(table)

@@ -1,0 +1,101 @@
+"""The files that specs are made of, and which spec each makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.extensions import Registry
+from slipstick.vocabulary import PLACEMENTS
+from slipstick_measure.imports.counters import counters_spec
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.jsim import jsim_spec
+from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
+from slipstick_measure.imports.network import network_spec
+from slipstick_measure.imports.queueing import jmva_spec, lqn_spec, pdq_spec
+from slipstick_measure.measurements import Hints
+from slipstick_measure.readers import messages, perf
+from slipstick_measure.readers.reading import Reading, open_file
+
+
+class ImportFormat(NamedTuple):
+    """A format: whether a file is of it, and the spec that it makes, perhaps on a machine to extend."""
+
+    recognize: Callable[[Reading], bool]
+    make: Callable[[Reading, str | None], ImportedSpec]
+
+
+def _has(pattern: str) -> Callable[[Reading], bool]:
+    return lambda reading: re.search(pattern, reading.text, re.MULTILINE) is not None
+
+
+_MESSAGES = {each.name: each for each in messages.FORMATS}
+IMPORTS: Mapping[str, ImportFormat] = Registry(
+    "slipstick.imports",
+    {
+        "stream": ImportFormat(_has(r"^Function\s+Best Rate MB/s"), stream_spec),
+        "hpcg": ImportFormat(_has("^(Final|GFLOP/s|Machine) Summary::"), hpcg_spec),
+        "mlc": ImportFormat(_has("^Measuring (idle latencies|Loaded Latencies)"), mlc_spec),
+        "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
+        "jsim": ImportFormat(_has(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
+        "jmva": ImportFormat(_has(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)),
+        "lqn": ImportFormat(_has(r"<lqn-model\b"), lambda reading, base: lqn_spec(reading)),
+        "pdq": ImportFormat(
+            _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("), lambda reading, base: pdq_spec(reading)
+        ),
+    },
+)
+"""Formats that make a spec of one file; beside them, those of `messages` make a network of one or several."""
+
+
+def import_spec(
+    paths: Sequence[Path | str],
+    hints: Hints | None = None,
+    format: str | None = None,
+    placement: str | None = None,
+    base: str | None = None,
+) -> ImportedSpec:
+    """Make a spec of files that other tools wrote.
+
+    Parameters
+    ----------
+    paths : the files; several only of benchmarks of messages, which together make one network
+    hints : what they do not say: processors, the unit of times
+    format : of all files; told from the content of each if None
+    placement : of the processes that exchange messages, one of `slipstick.vocabulary.PLACEMENTS`
+    base : machine that has what a benchmark of memory does not tell
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by file and line
+    UnknownNameError : there is no such format
+    """
+    known = [*_MESSAGES, *IMPORTS]
+    if format is not None and format not in known:
+        raise UnknownNameError("format to import", format, known)
+    found = [
+        (reading, format or _name_of(reading)) for reading in (open_file(path, hints or Hints()) for path in paths)
+    ]
+    for reading, name in found:
+        if not name:
+            reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
+        if name in IMPORTS and len(found) > 1:
+            reading.refuse(1, "", f"one file of {name} makes a spec; import the others by themselves")
+    (reading, name), *_ = found
+    if name in IMPORTS:
+        return IMPORTS[name].make(reading, base)
+    if placement is not None and placement not in PLACEMENTS:
+        raise UnknownNameError("placement", placement, list(PLACEMENTS))
+    if placement is None:
+        choices = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
+        why = f"where were the processes? no benchmark prints it; say --placement, one of {choices}"
+        raise SpecError([Problem(reading.file, 1, 1, "", why)])
+    return network_spec([_MESSAGES[name].read(reading) for reading, name in found], placement)
+
+
+def _name_of(reading: Reading) -> str:
+    recognize = {name: each.recognize for formats in (_MESSAGES, IMPORTS) for name, each in formats.items()}
+    return next((name for name, is_of in recognize.items() if is_of(reading)), "")

@@ -1,0 +1,105 @@
+"""Specs made from files of other tools: every value with its source, and what is a convention marked as assumed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from slipstick.errors import Problem, SpecError
+from slipstick.schema.library import Library, spec_model
+from slipstick.schema.text import Table, read_text
+from slipstick.schema.validate import validate
+from slipstick.study.check import check_file
+
+
+@dataclass
+class ImportedSpec:
+    """A spec made from a file, what is said of it, and a table of how well it fits.
+
+    Attributes
+    ----------
+    kind, title, file : of the spec, and the file that it is made from
+    document : the spec, as plain data
+    words : what a reader should know: residuals, limits found, what was left out
+    head, rows : the table; none where nothing was fitted
+    made : how it was made of the file
+    """
+
+    kind: str
+    title: str
+    file: str
+    document: dict[str, Any] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    made: str = "import from"
+
+    def __post_init__(self) -> None:
+        self.document = {self.kind: 1, "title": self.title, **self.document}
+
+    def say(self, words: str) -> None:
+        """Say something of the spec, once."""
+        if words not in self.words:
+            self.words.append(words)
+
+    def text(self) -> str:
+        """Write the spec as YAML; it is checked as a file of a user would be.
+
+        Raises
+        ------
+        SpecError : the spec is not valid, which the file that it is made from then is not either
+        """
+        import yaml
+
+        lines = [f"# Made by slipstick {self.made} {self.file}.", *(f"# {each}" for each in self.words)]
+        body = yaml.dump(self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110)
+        text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
+        library = Library()
+        read = read_text(text, f"{self.file}, as {self.kind}")
+        assert isinstance(read, Table)
+        tree = library.resolve(self.kind, read)
+        validate(spec_model(self.kind, tree), tree)
+        return text
+
+    def write(self, out: Path) -> None:
+        """Write the spec into a file, which is there as a whole and checked, or not at all."""
+        work = out.with_name(f".{out.stem}.part.yaml")
+        try:
+            work.write_text(self.text(), "utf-8")
+            check_file(work)
+            os.replace(work, out)
+        finally:
+            work.unlink(missing_ok=True)
+
+
+def check_new(out: Path) -> None:
+    """Refuse a spec to write that is no YAML, or is there already; raises SpecError."""
+    if out.suffix not in (".yaml", ".yml") or out.exists():
+        why = "there is such a file already; name another" if out.exists() else "name a file that ends in .yaml"
+        raise SpecError([Problem(f"--out {out}", 1, 1, "", why)])
+
+
+def _dumper() -> Any:
+    """Give a writer of YAML that writes a quantity, and a list, on one line."""
+    import yaml
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # at C speed where it is built
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def table(dumper: Any, data: dict[str, Any]) -> Any:
+        flat = bool(data) and not any(isinstance(each, (dict, list)) for each in data.values())
+        short = flat and ("value" in data or sum(len(f"{key}: {each}, ") for key, each in data.items()) < 90)
+        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12)
+
+    Dumper.add_representer(dict, table)
+    return Dumper
+
+
+def quantity(value: float, unit: str, source: str, assumed: bool = False, *ends: float) -> dict[str, Any]:
+    """Give a quantity with its source, to six digits; `assumed` marks what is a convention or a guess, `ends` its interval."""
+    written, *rest = (f"{each:.6g} {unit}".strip().removesuffix(" 1") for each in (value, *ends))
+    between = dict(zip(("low", "high"), rest, strict=False))
+    return {"value": written, **between, "source": source, **({"assumed": True} if assumed else {})}

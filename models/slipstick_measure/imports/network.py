@@ -1,0 +1,185 @@
+"""A network's cost table from benchmarks of messages: lines in the size, between the jumps that the times show.
+
+A message of s bytes takes F + G s in a range of sizes; ranges differ where the protocol changes, as from eager to rendezvous.
+What a benchmark measures is the whole way from send to receive. So the parts that a table of costs has are shared by
+convention, and marked as assumed: the wire takes the least G of all ranges, or the measured rate where that is faster; the
+rest, F included, is protocol time, half at the sender and half at the receiver; adapters and switches are inside F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from slipstick.errors import SpecError
+from slipstick.vocabulary import PLACEMENTS
+from slipstick_measure.fit.formula import Array
+from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.measurements import Measurement, Measurements
+from slipstick_measure.readers.messages import BETWEEN_TWO
+
+MOST_RANGES, LEAST_POINTS = 4, 3
+"""Ranges that are looked for, and sizes that each needs: two give its line, a third shows whether it is one."""
+
+RESOLUTION = 2e-3
+"""Relative error below which no line fits better than another: tools print three or four digits."""
+
+
+class MessageRange(NamedTuple):
+    """Sizes whose times lie on one line: the first and the last of them by number, F [s] and G [s/B]."""
+
+    first: int
+    last: int
+    fixed: float
+    per_byte: float
+
+
+def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
+    r"""Part sizes into ranges, each with a line of nonnegative F and G, by least squares of relative errors.
+
+    Every division into at most `MOST_RANGES` ranges is compared, by dynamic programming over their ends; the number of ranges
+    is that of the least criterion of Akaike for few observations, ``M ln(RSS / M) + 2 k M / (M - k - 1)``, with F, G and the
+    end of each range and the scatter counted in k.
+
+    Parameters
+    ----------
+    sizes : ascending [B], (M,)
+    times : of a message of each size [s], (M,)
+
+    Source: Bellman, Communications of the ACM 4(6), 1961, 284 (division into lines); Hurvich and Tsai, Biometrika 76(2), 1989.
+
+    >>> sizes = 2.0 ** np.arange(3, 20)
+    >>> times = np.where(sizes <= 4096, 1e-6 + 1e-9 * sizes, 3e-6 + 1e-10 * sizes)
+    >>> [(float(sizes[each.last]), round(each.fixed * 1e6, 3)) for each in message_ranges(sizes, times)]
+    [(4096.0, 1.0), (524288.0, 3.0)]
+    """
+    count = len(sizes)
+    squares, fixed, per_byte = _lines(sizes, times)
+    # The best division of the first sizes, by its number of ranges: the sum of squares, and the ranges.
+    best: list[list[tuple[float, list[MessageRange]] | None]] = [[(0.0, []), *[None] * count]]
+    for ranges in range(MOST_RANGES):
+        best.append([None] * (count + 1))
+        for last in range(LEAST_POINTS - 1, count):
+            before = [(first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)]
+            parts = [(each[0] + squares[first, last], first, each[1]) for first, each in before if each is not None]
+            if parts:
+                least, first, found = min(parts, key=lambda part: part[0])
+                line = MessageRange(first, last, float(fixed[first, last]), float(per_byte[first, last]))
+                best[-1][last + 1] = least, [*found, line]
+    whole = [(each[count], ranges) for ranges, each in enumerate(best)]
+    judged = [(_criterion(count, each[0], 3 * ranges), each[1]) for each, ranges in whole if each and ranges]
+    return min(judged, key=lambda each: each[0])[1]
+
+
+def _criterion(count: int, squares: float, k: int) -> float:
+    if count <= k + 1:
+        return np.inf if k > 3 else 0.0  # one range needs no judgement
+    return float(count * np.log(max(squares / count, RESOLUTION**2)) + 2 * k * count / (count - k - 1))
+
+
+def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
+    """Fit a line to each run of sizes, by its first and its last: the sum of squared relative errors, F and G, (M, M) each."""
+    one, size = 1 / times, sizes / times
+    sums = (np.append(0.0, np.cumsum(each)) for each in (one * one, one * size, size * size, one, size))
+    ff, fg, gg, f, g = (each[None, 1:] - each[:-1, None] for each in sums)
+    with np.errstate(all="ignore"):  # where the last comes before the first, and where all sizes are 0
+        fixed, per_byte = (f * gg - g * fg) / (ff * gg - fg**2), (g * ff - f * fg) / (ff * gg - fg**2)
+        flat, steep = ~(per_byte >= 0), fixed < 0
+        fixed, per_byte = np.where(flat, f / ff, fixed), np.where(flat, 0.0, per_byte)
+        fixed, per_byte = np.where(steep, 0.0, fixed), np.where(steep, g / gg, per_byte)
+    counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
+    return np.maximum(counts - fixed * f - per_byte * g, 0.0), fixed, per_byte
+
+
+def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec:
+    """Make a network of latencies, and of a bandwidth where there is one.
+
+    Parameters
+    ----------
+    tables : as read from the files
+    placement : of the two processes, one of `PLACEMENTS`
+
+    Raises
+    ------
+    SpecError : no latencies of messages between two processes, of several benchmarks, or of too few sizes
+    """
+    records = [run for table in tables for run in table.records]
+    two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
+    known = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
+    where = records[0]
+    if not known:
+        why = "there is no latency of messages between two processes; a collective is read by measured and fit"
+        raise SpecError([where.problem(why, "")])
+    if len(names := list(dict.fromkeys(run.region for run in known))) > 1:
+        raise SpecError([known[0].problem(f"latencies of several benchmarks, {', '.join(names)}; give one", "")])
+    if zero := next((run for run in known if not run.value > 0), None):
+        raise SpecError([zero.problem("is 0; a message takes some time")])
+    sizes = np.unique([run.n or 0.0 for run in known])
+    if len(sizes) < LEAST_POINTS:
+        raise SpecError([known[0].problem(f"{len(sizes)} sizes; a line needs {LEAST_POINTS} or more", "")])
+    times = np.array([np.median([run.value for run in known if (run.n or 0.0) == size]) for size in sizes])
+    ranges = message_ranges(sizes, times)
+    rates = [run for run in two if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0]
+    spec = ImportedSpec("network", _title(tables), known[0].file)
+    least = min(each.per_byte for each in ranges)
+    wire, source = least, "the least time of a byte in the lines fitted to the latencies"
+    if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
+        wire, source = 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
+    spec.document |= {
+        "source": "measured",
+        "sources": {
+            "measured": f"{'; '.join(table.source for table in tables)}; the processes were placed: {PLACEMENTS[placement]}",
+            "halves": "half of what a line fitted to the latencies has, for the sender and the receiver each",
+            "inside": "inside the protocol time, for a latency holds all parts of the way",
+        },
+        "protocol": {
+            "added": quantity(0, "B", "inside", True),
+            "ranges": dict(_cost(each, at, sizes, wire, len(ranges)) for at, each in enumerate(ranges)),
+        },
+        "wire": {"per_byte": quantity(wire * 1e9, "ns/B", source, True), "added": quantity(0, "B", "inside", True)},
+        "adapter": quantity(0, "us", "inside", True),
+        "switch": quantity(0, "us", "inside", True),
+        "medium": "switched",
+    }
+    _show(spec, known, ranges, sizes, times)
+    return spec
+
+
+def _title(tables: Sequence[Measurements]) -> str:
+    return f"Network measured with {', '.join(dict.fromkeys(table.title for table in tables))}"
+
+
+def _cost(each: MessageRange, at: int, sizes: Array, wire: float, count: int) -> tuple[str, dict[str, Any]]:
+    names = ("eager", "rendezvous") if count == 2 else tuple(f"range-{number}" for number in range(1, count + 1))
+    fixed = quantity(each.fixed / 2 * 1e6, "us", "halves", True)
+    per_byte = quantity(max(0.0, each.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
+    cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
+    if at < count - 1:
+        end, after = sizes[each.last], sizes[each.last + 1]
+        why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
+        cost = {"up_to": quantity(end, "B", why, True), **cost}
+    return names[at], cost
+
+
+def _show(
+    spec: ImportedSpec, known: Sequence[Measurement], ranges: Sequence[MessageRange], sizes: Array, times: Array
+) -> None:
+    """Say how the lines fit, where they jump, and what they do not hold."""
+    fitted = np.concatenate([each.fixed + each.per_byte * sizes[each.first : each.last + 1] for each in ranges])
+    errors = fitted / times - 1
+    spec.head = ["size", "measured", "fitted", "error"]
+    spec.rows = [
+        [f"{size:.0f} B", f"{time * 1e6:.4g} us", f"{line * 1e6:.4g} us", f"{100 * error:+.1f} %"]
+        for size, time, line, error in zip(sizes, times, fitted, errors, strict=True)
+    ]
+    spec.say(f"the lines miss the times by at most {100 * np.abs(errors).max():.1f} %")
+    most = max((after.fixed - before.fixed for before, after in pairwise(ranges)), default=0.0)
+    for before, after in pairwise(ranges):
+        limit = "the eager limit lies" if after.fixed - before.fixed == most > 0 else "a range of sizes ends"
+        fixed = f"{before.fixed * 1e6:.3g} us before, {after.fixed * 1e6:.3g} us after"
+        spec.say(f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part {fixed}")
+    if len(known) > len(sizes):
+        spec.say(f"{len(known)} times of {len(sizes)} sizes; the median of each is taken")

@@ -1,0 +1,244 @@
+"""Fits in a study: models fitted to measured times, and fitted values laid over the base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
+from slipstick.results.question import QuestionResult
+from slipstick.schema.inputs import Settings
+from slipstick.schema.text import Node, Scalar, from_plain
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import Question
+from slipstick_measure.fit.comparison import APART, IntervalSettings, fits
+from slipstick_measure.fit.families import FAMILIES, family_called
+from slipstick_measure.fit.formula import Family, Timings, timing_notes, timings_of
+from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.questions.measured import runs_of
+from slipstick_measure.report.fits import draw_fits, fit_blocks, needed
+from slipstick_measure.report.measured import amount
+from slipstick_measure.results import Fitting
+from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DIGITS = 6
+"""Of a fitted value that is laid over the base: more would differ from machine to machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitsResult(QuestionResult):
+    """Models fitted to measured times, by question."""
+
+    title: ClassVar[str] = "Fits"
+    reading: ClassVar[str] = (
+        "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
+        "tell models apart. Misses the largest: relative error at the largest runs when fitted without them. Every number is by "
+        "a fit, and none is exact."
+    )
+    before_cases: ClassVar[bool] = True
+    fits: Mapping[str, Fitting]
+
+    def sentences(self) -> list[str]:
+        """Say what each fit limits, which size the largest number of processors needs, and what the data prefer."""
+        found = {name: needed(each) for name, each in self.fits.items()}
+        parts = {
+            name: [lines[0], *[each for each in lines if "needs n = " in each][-1:], lines[-1]]
+            for name, lines in found.items()
+        }
+        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in parts.items()]
+
+    def doubt(self) -> str:
+        """Give the first warning."""
+        return next((words for each in self.fits.values() for words in each.warnings), "")
+
+    def parts(self) -> Iterator[str]:
+        """Give all fits beside one another, then each."""
+        if len(self.fits) > 1:
+            yield _overview(self.fits)
+        for name, each in self.fits.items():
+            yield f"### {escape(name)}"
+            yield from markdown_blocks(fit_blocks(each))
+
+    def files(self) -> dict[str, list[dict[str, Any]]]:
+        """Give every value of every model, with its interval where there is one."""
+        rows: list[dict[str, Any]] = [
+            {"fit": name, "model": answer.model, "value": value, "unit": each.unit}
+            | {"is": each.value, "low": each.low, "high": each.high, "method": answer.method, "exact": "no"}
+            for name, found in self.fits.items()
+            for answer in found.answers
+            for value, each in answer.values.items()
+        ]
+        return {"fits.csv": rows}
+
+    def draw(self, spec: FitsPictureSpec, order: Mapping[str, int]) -> Figure:
+        """Draw one fit."""
+        return draw_fits(self.fits[spec.fit], spec.title)
+
+
+@dataclass(frozen=True)
+class _ReadFit:
+    """One fit, read and checked: what is fitted, times that are known, by processors [s], and the base, where it is free."""
+
+    spec: FitSpec
+    name: str
+    timings: Timings
+    source: str
+    families: list[str | Family]
+    truth: Mapping[float, float]
+    base: PreparedModel | None
+    drawn: bool
+
+    def fitted(self) -> Fitting:
+        """Fit all families, best first."""
+        processors = [float(each) for each in self.spec.at]
+        intervals = IntervalSettings(self.spec.intervals)
+        found = fits(self.timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value)
+        found = replace(found, source=self.source, truth=self.truth)
+        return found if self.base is None else _with_base(found, self.base.built.name)
+
+
+def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
+    """Read and check everything that a study fits, without fitting it.
+
+    Raises
+    ------
+    SpecError : a file, a family, a case or a free path is wrong
+    """
+    drawn = _drawn(asked, study)
+    found: list[_ReadFit] = []
+    odd: list[Problem] = []
+    for name, spec in asked.items():
+        place = ("fits", name)
+        try:
+            families: list[str | Family] = [family_called(each) for each in spec.families or FAMILIES]
+        except UnknownNameError as error:
+            raise study.refusal((*place, "families"), str(error)) from None
+        truth: Mapping[float, float] = {}
+        if spec.made is None:
+            runs = runs_of(spec.data, (*place, "data"), study)
+            timings, source = _timings(runs, spec, place, study), spec.data.rpartition("/")[2]
+            odd += timing_notes(runs, spec.region)
+        else:
+            timings, truth = _made(spec.made, spec.at, place, study)
+            source = f"timings made up from {spec.made.case}"
+        base = _freed(spec, place, study) if spec.free else None
+        if base is not None:
+            families.insert(0, base.family())
+        found.append(_ReadFit(spec, name, timings, source, families, truth, base, name in drawn))
+
+    @cache
+    def fitted() -> dict[str, Fitting]:
+        return {each.name: each.fitted() for each in found}
+
+    def laid() -> Settings:
+        free = ((each.name, each.base, each.source) for each in found if each.base is not None)
+        return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
+
+    return Question(lambda answers: FitsResult(fitted()), notes=odd, fitted_settings=laid)
+
+
+def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
+    """Name the fits that pictures show; refuse a picture of another."""
+    pictures = list(study.pictures(FitsPictureSpec))
+    problems = [
+        study.problem((*place, "fit"), f"there is no fit {each.fit!r}{did_you_mean(each.fit, list(asked))}")
+        for place, each in pictures
+        if each.fit not in asked
+    ]
+    if problems:
+        raise SpecError(problems)
+    return [each.fit for _, each in pictures]
+
+
+def _with_base(found: Fitting, base: str) -> Fitting:
+    """Say that the base is fitted, and warn where the data prefer something else by far."""
+    answer = next(each for each in found.answers if each.model == base)
+    if answer.failed:
+        raise NoAnswerError(f"the base cannot be fitted to {found.source}: {answer.failed}")
+    behind = answer["behind"] or 0.0
+    if behind < APART:
+        return replace(found, laid=base)
+    why = (
+        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not support what its cases say"
+    )
+    return replace(found, laid=base, warnings=(*found.warnings, why))
+
+
+def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
+    answer = next(each for each in done.answers if each.model == base.built.name)
+    mark = base.asked.free[0].mark
+    laid = {}
+    for parameter in base.parameters:
+        text = f"{answer[parameter.name]:.{DIGITS}g}"
+        value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
+        laid[parameter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
+    return laid
+
+
+def _timings(runs: Measurements, spec: FitSpec, place: Place, study: StudyContext) -> Timings:
+    try:
+        return timings_of(runs, spec.region, spec.of_size)
+    except UnknownNameError as error:
+        raise study.refusal((*place, "region"), str(error)) from None
+    except ModelError as error:
+        raise study.refusal((*place, "data"), str(error)) from None
+
+
+def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
+    if not study.base.keys() & {"model", "workload"}:
+        raise study.refusal((*place, "free"), "free paths are those of the base; name its model")
+    free = [_scalar(study, (*place, "free", index)) for index in range(len(spec.free))]
+    population = _scalar(study, (*place, "population")) if spec.population else None
+    size = _scalar(study, (*place, "size")) if spec.size else None
+    return prepare_model(FitSettings(study.base, free, population, size, spec.cycles), study.library)
+
+
+def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) -> tuple[Timings, dict[float, float]]:
+    """Make up timings: those of a case, with relative noise from a named stream."""
+    population = _scalar(study, (*place, "made", "population")) if spec.population else None
+    model = prepare_model(
+        FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1), study.library
+    )
+    p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
+    points = Timings(p, np.ones(len(p)), p, spec.cycles)
+    try:
+        (formula,) = model.family().formulas(points)
+    except NoAnswerError as error:
+        raise study.refusal((*place, "made"), str(error)) from None
+    random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
+    noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
+    far = np.array(wanted, dtype=float)
+    truth = formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
+    times = formula.times(model.start[None], points)[0] * noise
+    return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
+
+
+def _scalar(study: StudyContext, place: Place) -> Scalar:
+    found = study.written(place)
+    assert isinstance(found, Scalar)
+    return found
+
+
+def _overview(found: Mapping[str, Fitting]) -> str:
+    """Say in a line for each fit what the data prefer, and how that does farthest out."""
+    rows = []
+    for name, each in found.items():
+        best, *others = [answer for answer in each.answers if not answer.failed]
+        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < APART]
+        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
+        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
+        true = each.truth.get(float(far[5:-1])) if far else None
+        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
+        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
+    known = any(each.truth for each in found.values())
+    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
+    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])

@@ -1,0 +1,91 @@
+"""Measured runs in a study: where their processors go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from slipstick.answer import Answer
+from slipstick.errors import UnknownNameError
+from slipstick.report.formatting import escape
+from slipstick.results.question import QuestionResult, ResultTable
+from slipstick.schema.library import find, names
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import Question
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read as read_runs
+from slipstick_measure.formats import table_called
+from slipstick_measure.measurements import Hints, Measurements
+from slipstick_measure.report.measured import measured_table, most_lost
+from slipstick_measure.specs import MeasuredSpec
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredResult(QuestionResult):
+    """Where the processors of measured runs go: answers for each number of processors, by question."""
+
+    title: ClassVar[str] = "Measured runs"
+    before_cases: ClassVar[bool] = True
+    leading_columns: ClassVar[bool] = True
+    measured: Mapping[str, Sequence[Answer]]
+
+    def sentences(self) -> list[str]:
+        """Say where most is lost."""
+        nothing = "less than a twentieth of a processor is lost to any one cause, or the data do not say it"
+        return [f"{name}: {most_lost(answers) or nothing}".rstrip(".") for name, answers in self.measured.items()]
+
+    def parts(self) -> Iterator[ResultTable]:
+        """Give a row for each number of processors, question by question."""
+        for name, answers in self.measured.items():
+            yield replace(measured_table(f"measured/{name}", answers), title=f"### {escape(name)}")
+
+    def answers(self) -> list[Answer]:
+        """Give none: they stand under `measured` by their question."""
+        return []
+
+    def named_answers(self) -> dict[str, Answer]:
+        """Name the answer for each number of processors NAME-PROCESSORS."""
+        return {f"{name}-{each.point['p']:g}": each for name, answers in self.measured.items() for each in answers}
+
+
+def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
+    """Account for the measured runs of a study; this is done as they are read, for it shows whether the data make sense.
+
+    Raises
+    ------
+    SpecError : a file is missing or wrong
+    """
+    found = {}
+    for name, each in asked.items():
+        place = ("measured", name)
+        timer = each.timer.value if each.timer else None
+        hints = Hints(processors=each.processors, time=each.time.value if each.time else None)
+        runs = runs_of(each.data, (*place, "data"), study, hints)
+        try:
+            found[name] = measured(runs, each.statistic, each.region, timer)
+        except UnknownNameError as error:
+            raise study.refusal((*place, "region"), str(error)) from None
+    result = MeasuredResult({name: each.answers for name, each in found.items()})
+    return Question(
+        lambda answers: result,
+        answer_names={name: each.units for name, each in result.named_answers().items()},
+        notes=[note for each in found.values() for note in each.notes],
+    )
+
+
+def runs_of(data: str, place: Place, study: StudyContext, hints: Hints | None = None) -> Measurements:
+    """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints say what it does not.
+
+    Raises
+    ------
+    SpecError : the file is missing or wrong
+    """
+    mark = study.written(place).mark
+    if data in names("profile"):
+        study.library.load("profile", data, mark, "data")
+        return read_runs(find("profile", data))
+    path = study.library.beside(table_called(data) or data, mark)
+    found = read_runs(path, hints)  # refuses a file that is too large, before it is read again for its hash
+    study.library.keep_hash(path)
+    return found

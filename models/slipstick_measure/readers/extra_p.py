@@ -1,0 +1,237 @@
+"""Extra-P: the text format, and two JSON formats, one document or a line for each measurement.
+
+The text format lists parameters and points once, then the data of each region and metric, point by point. No format has
+units, so the unit of times is given beside the file.
+
+Format: extra-p/extrap, docs/file-formats.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slipstick.errors import did_you_mean, short
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.readers.reading import COLUMNS, Coordinates, FileFormat, JsonNumber, Reading, parse_json
+
+SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
+_POINT = re.compile(r"\(([^()]*)\)")
+
+
+def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
+    """Give the positions of the processors and the size in a point.
+
+    `Hints.columns` decides, else the usual names; a single parameter is the processors.
+    """
+    found: dict[str, int] = {}
+    lower = [name.casefold() for name in names]
+    for ours in ("p", "n"):
+        wanted = reading.hints.columns.get(ours)
+        options = [wanted.casefold()] if wanted else [ours, *COLUMNS[ours]]
+        at = next((lower.index(option) for option in options if option in lower), None)
+        if at is not None:
+            found[ours] = at
+        elif wanted:
+            reading.wrong(line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}")
+    if "p" not in found and len(names) == 1 and not found:
+        found["p"] = 0
+        if names[0].casefold() not in ("p", *COLUMNS["p"]):
+            reading.odd(line, names[0], "the only parameter is taken as the processors; say else with --column n=NAME")
+    if "p" not in found and reading.hints.processors is None:
+        listed = ", ".join(names)
+        reading.refuse(line, "", f"which parameter is the processors? there are {listed}; name it with --column p=NAME")
+    for at, name in enumerate(names):
+        if at not in found.values():
+            reading.odd(line, name, "this parameter is neither the processors nor the size; it is left out")
+    return found
+
+
+def _point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Coordinates | None:
+    """Read a point; None, and a problem, if it is not one."""
+    p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
+    n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
+    return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
+
+
+def _add(reading: Reading, line: int, where: Coordinates | None, path: str, metric: str, values: Sequence[str]) -> None:
+    """Add the repetitions of a value, numbered where there are several; nothing where the point is none."""
+    for number, value in enumerate(values, 1) if where is not None else ():
+        assert where is not None
+        at = where._replace(region=path, repetition=number if len(values) > 1 else None)
+        reading.add(getattr(value, "line", 0) or line, at, metric, value, None)
+
+
+@dataclass
+class _TextState:
+    """What the sections read so far say."""
+
+    parameters: list[str] = field(default_factory=list)
+    roles: dict[str, int] = field(default_factory=dict)
+    points: list[Coordinates | None] = field(default_factory=list)
+    points_line: int = 1
+    region: str = ""
+    metric: str = "time"
+    begun: int = 0
+    data: int | None = None
+
+
+def _is_extra_p(reading: Reading) -> bool:
+    return bool(reading.content) and reading.content[0][1].split()[0] in SECTIONS
+
+
+def _read_extra_p(reading: Reading) -> Measurements:
+    now = _TextState()
+    for line, text in reading.content:
+        section, _, rest = text.strip().partition(" ")
+        match section:
+            case "PARAMETER":
+                now.parameters += rest.split()
+            case "POINTS":
+                _read_points(reading, line, now, rest)
+            case "REGION" | "METRIC":
+                _end_data(reading, now)
+                if section == "REGION":
+                    now.region = rest.strip()
+                else:
+                    now.metric = rest.strip() or "time"
+                now.begun, now.data = line, None
+            case "DATA":
+                _read_data(reading, line, now, rest.split())
+            case _:
+                reading.wrong(line, "", f"{short(section)} is no section; there are {', '.join(SECTIONS)}")
+    _end_data(reading, now)
+    return reading.finished()
+
+
+def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> None:
+    if not now.parameters:
+        reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
+    now.points_line, count = line, len(now.parameters)
+    now.roles = now.roles or _roles(reading, line, now.parameters)
+    for group in _POINT.findall(rest) if count > 1 or "(" in rest else rest.split():
+        coordinates = group.replace(",", " ").split()
+        if len(coordinates) != count:
+            reading.wrong(line, "POINTS", f"a point has {count} coordinates, one a parameter; got ({group.strip()})")
+        now.points.append(_point(reading, line, now.roles, coordinates) if len(coordinates) == count else None)
+
+
+def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
+    if not now.points:
+        reading.refuse(line, "DATA", "the POINTS line must come before the data")
+    at, now.data = now.data or 0, (now.data or 0) + 1
+    now.begun = now.begun or line
+    if not words:
+        reading.wrong(line, "DATA", "there is no value; write at least one a point")
+    _add(reading, line, now.points[at] if at < len(now.points) else None, now.region, now.metric, words)
+
+
+def _end_data(reading: Reading, now: _TextState) -> None:
+    """Hold the number of data lines of a region against the number of points."""
+    promised = f"line {now.points_line} promises {len(now.points)}"
+    if now.data is not None and now.data != len(now.points):
+        what = f"{now.region or 'the whole'}, {now.metric}"
+        reading.wrong(now.begun, "DATA", f"{now.data} DATA lines for {what}, where {promised} points")
+    elif now.data is None and now.begun and now.points and now.region:
+        # The next section may only name the metric, or the region, of the data to come.
+        later = next((text.split()[0] for line, text in reading.content if line > now.begun), "")
+        if later not in ("METRIC", "REGION"):
+            reading.wrong(now.begun, "DATA", f"no DATA line follows; {promised}")
+
+
+def _is_extra_p_json(reading: Reading) -> bool:
+    return reading.text.lstrip()[:1] == "{" and '"measurements"' in reading.text
+
+
+def _read_extra_p_json(reading: Reading) -> Measurements:
+    """Read one document: parameters, then values by call path, metric and point."""
+    document: Any = parse_json(reading, reading.text)
+    match document:
+        case {"parameters": [*names], "measurements": {}} if all(isinstance(name, str) for name in names):
+            paths = document["measurements"]
+        case {"callpaths": _, "coordinates": _}:
+            reading.refuse(
+                1, "", "this is Extra-P's older JSON with numbered parts; write it anew with a current Extra-P"
+            )
+        case _:
+            reading.refuse(1, "", "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'")
+    found = _roles(reading, 1, names)
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    for path, metrics in paths.items():
+        if not isinstance(metrics, dict):
+            reading.refuse(1, path, "the measurements of a call path are lists of points by metric")
+        for metric, points in metrics.items():
+            if not isinstance(points, list):
+                reading.refuse(1, path, "the points of a metric are a list of objects with 'point' and 'values'")
+            lines = [_read_json_point(reading, found, len(names), path, metric, each) for each in points]
+            counts[path, metric] = (len(lines), lines[0] if lines else 1)
+    most = max((count for count, _ in counts.values()), default=0)
+    for (path, metric), (count, line) in counts.items():
+        if count < most:
+            reading.odd(line, path, f"{count} points of {metric}, where others have {most}")
+    return reading.finished()
+
+
+def _read_json_point(reading: Reading, found: dict[str, int], count: int, path: str, metric: str, each: Any) -> int:
+    """Read the values of one point, and give its line."""
+    line = next((one.line for one in _numbers(each)), 1)
+    inside = each if isinstance(each, dict) else {}
+    coordinates: Any = inside.get("point")
+    values: Any = inside.get("values")
+    if not (_are_numbers(coordinates) and _are_numbers(values)):
+        reading.refuse(line, path, "a point is an object with 'point' and 'values', both lists of numbers")
+    if len(coordinates) != count:
+        reading.wrong(line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}")
+    elif not values:
+        reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
+    else:
+        _add(reading, line, _point(reading, line, found, coordinates), path, metric, values)
+    return line
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, JsonNumber) for one in values)
+
+
+def _numbers(tree: Any) -> Iterator[JsonNumber]:
+    if isinstance(tree, JsonNumber):
+        yield tree
+    for each in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _numbers(each)
+
+
+def _is_extra_p_lines(reading: Reading) -> bool:
+    first = reading.content[0][1] if reading.content else ""
+    return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
+
+
+def _read_extra_p_lines(reading: Reading) -> Measurements:
+    """Read JSON lines: an object on each, with the parameters and the value or values of one measurement."""
+    found: dict[tuple[str, ...], dict[str, int]] = {}
+    for line, text in reading.content:
+        each: Any = parse_json(reading, text, line)
+        given = (each.get("params") or each.get("parameters")) if isinstance(each, dict) else None
+        if not (isinstance(given, dict) and "value" in each):
+            reading.wrong(line, "", "a line has the keys 'params', numbers by name, and 'value'")
+            continue
+        values = each["value"] if isinstance(each["value"], list) else [each["value"]]
+        names, texts = tuple(given), list(given.values())
+        path, metric = each.get("callpath", ""), each.get("metric", "time")
+        if any(isinstance(each, JsonNumber) or not isinstance(each, str) for each in (path, metric)):
+            reading.wrong(line, "", "'callpath' and 'metric' are texts")
+        elif not values or not _are_numbers([*values, *texts]):
+            reading.wrong(line, "value", "values and parameters are numbers, and there is at least one value")
+        else:
+            if names not in found:
+                found[names] = _roles(reading, line, names)
+            _add(reading, line, _point(reading, line, found[names], texts), path, metric, values)
+    return reading.finished()
+
+
+FORMATS = (
+    FileFormat("extra-p-json", _is_extra_p_json, _read_extra_p_json),
+    FileFormat("extra-p-lines", _is_extra_p_lines, _read_extra_p_lines),
+    FileFormat("extra-p", _is_extra_p, _read_extra_p),
+)

@@ -1,0 +1,110 @@
+"""Benchmarks of messages: OSU micro-benchmarks, Intel MPI Benchmarks, perftest and netgauge.
+
+A row is the time of one message, or of one operation of all processes, by its size in bytes; a benchmark is a region. What
+the tools print as a rate is kept as `bandwidth`. The time is that from send to receive: OSU and PingPong halve the round
+trip themselves, netgauge's round trip is halved here; of perftest's columns it is the typical one, a median, of others the
+mean. Rates are in 10^6 B/s, of perftest in 2^20 B/s whether it heads them MB/sec or, later, MiB/sec, and in 10^9 bit/s with
+--report_gbits. OSU and netgauge do not print the number of processes: two exchange messages, for a collective it is told.
+
+Formats: OSU micro-benchmarks 5 to 7; IMB-MPI1 of Intel MPI Benchmarks 2018 to 2021; perftest's latency and bandwidth
+tests (linux-rdma/perftest, src/perftest_resources.c: bytes a second over 0x100000, or over 125000000); netgauge's LogGP module.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from slipstick.errors import short
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+
+BETWEEN_TWO = re.compile(
+    r"(MPI(-\w+)? )?(Multi )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge|(RDMA_)?(Send|Write|Read).*",
+    re.IGNORECASE,
+)
+"""Benchmarks of messages between two processes; all others are operations of all of them."""
+
+_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)\s*")
+_HEADING = re.compile(r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)")
+_TIMES = ("t_typical", "t_avg", "avg latency", "t[", "latency", "prtt(1,0,s)")
+_RATES = ("bw average", "bandwidth", "mbytes/sec")
+_SIZES = ("size", "#bytes", "# size", "s")
+
+
+class _Tool(NamedTuple):
+    """How a tool's output is told from others: a pattern of the title of a benchmark, with its name."""
+
+    name: str
+    title: re.Pattern[str]
+
+
+_TOOLS = (
+    _Tool("osu", re.compile(r"#\s*OSU\s+(?P<name>.*?)(?:\s+Test)?(?:\s+v[0-9.a-z-]+)?\s*")),
+    _Tool("imb", re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")),
+    _Tool("perftest", re.compile(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*")),
+    _Tool("netgauge", re.compile(r"(?P<name>[^0-9]*\bPRTT\(1,0,s\).*)")),
+)
+
+
+def _is_of(tool: _Tool, reading: Reading) -> bool:
+    return any(tool.title.fullmatch(line) for line in reading.lines[:200])
+
+
+def _read(tool: _Tool, reading: Reading) -> Measurements:
+    name, processes = "", reading.hints.processors
+    columns, titles = list[str](), list[str]()
+    for line, text in enumerate(reading.lines, 1):
+        if title := tool.title.fullmatch(text):
+            name = title["name"].strip() if tool.name != "netgauge" else tool.name
+            columns, titles = [], [*titles, name]
+        if count := _PROCESSES.fullmatch(text):
+            processes = reading.processors(line, "#processes", count[1])
+        if _HEADING.search(text) and not text.strip()[:1].isdigit():
+            columns = _columns(text)
+        elif name and (words := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", words[0]):
+            _read_row(reading, tool, line, name, columns, processes)
+    found = reading.finished()
+    return replace(found, title=", ".join(dict.fromkeys(titles)), source=f"{tool.name} output {reading.name}")
+
+
+def _columns(text: str) -> list[str]:
+    """Part a heading: names may have blanks inside, and blanks before their unit."""
+    bare = text.strip()
+    bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
+    wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"\s+(?=[\[(])", "", bare))
+    return [each.casefold() for each in wide if each]
+
+
+def _read_row(reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], processes: int | None) -> None:
+    words = reading.lines[line - 1].split()
+    if len(words) != len(columns):
+        why = f"{short(' '.join(words))} has {len(words)} values, the heading before it {len(columns)} columns"
+        reading.wrong(line, name, why)
+        return
+    p = 2 if BETWEEN_TWO.fullmatch(name) else processes
+    if p is None:
+        reading.refuse(line, name, "this is an operation of all processes; say how many there were: --processors N")
+    size = 0.0
+    if columns[0] in _SIZES:
+        found = reading.number(line, "size", words[0])
+        if found is None or found < 0:
+            reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(words[0])}")
+            return
+        size = found
+    for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
+        at = next((at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)), None)
+        if at is not None:
+            rate = "Gbit/s" if "[gb/sec]" in columns[at] else "MiB/s" if tool.name == "perftest" else "MB/s"
+            unit = "us" if metric == "time" else rate
+            value = words[at]
+            if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
+                value = repr(float(value) / 2)
+            reading.add(line, Coordinates(p, size, name), metric, value, unit)
+            return
+    reading.wrong(line, name, f"{short(', '.join(columns))} has no column of a time or a bandwidth")
+
+
+FORMATS = tuple(FileFormat(tool.name, partial(_is_of, tool), partial(_read, tool)) for tool in _TOOLS)

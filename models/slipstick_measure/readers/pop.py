@@ -1,0 +1,170 @@
+"""Tables of the POP metrics: those of modelfactors, with metrics as rows and in percent, and PyPOP's, with runs as rows.
+
+Names and definitions: POP Centre of Excellence, Standard Metrics for Performance Audits; formats:
+bsc-performance-tools (modelfactors.csv) and numericalalgorithmsgroup/pypop.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slipstick.errors import short
+from slipstick_measure.measurements import EFFICIENCIES, Measurements
+from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+
+NAMES = {
+    **{name.replace("_", " "): name for name in EFFICIENCIES},
+    "serialisation efficiency": "serialization_efficiency",
+    "computation scaling": "computation_scalability",
+    "computational scaling": "computation_scalability",
+    "computational scalability": "computation_scalability",
+    "runtime": "time",
+    "elapsed time": "time",
+    "number of processes": "p",
+    "total threads": "p",
+}
+"""What the tools call it, in lower case, and our name."""
+
+PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
+_UNITS = {"sec": "s", "seconds": "s", "usec": "us"}
+_PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
+_LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
+
+
+class MetricCell(NamedTuple):
+    """A value of a metric in a run."""
+
+    line: int
+    run: int
+    metric: str
+    unit: str | None
+    text: str
+
+
+def _is_pop(reading: Reading) -> bool:
+    """Say whether a label at the left or in the first line is a POP efficiency."""
+    rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
+    labels = [row[0] for row in rows] + (rows[0] if rows else [])
+    return any(_label(label)[0] in EFFICIENCIES for label in labels)
+
+
+def _read_pop(reading: Reading) -> Measurements:
+    """Read a table of POP metrics, whichever way it lies.
+
+    Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in its label or told
+    beside the file.
+    """
+    rows = _rows(reading)
+    if any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows):
+        cells = _cells(reading, [[(line, text) for text in row] for line, row in rows])
+    else:
+        cells = _cells(reading, _turned(reading, rows))
+    where = _places(reading, cells)
+    shares = [
+        (cell, value)
+        for cell in cells
+        if cell.metric in EFFICIENCIES and cell.text and (value := reading.number(cell.line, cell.metric, cell.text))
+    ]
+    percent = any(value > PERCENT_ABOVE for cell, value in shares if cell.metric == "parallel_efficiency") or (
+        sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares)
+    )
+    for cell, value in shares:
+        if (value > PERCENT_ABOVE) != percent:
+            scale = "percent" if percent else "fractions"
+            reading.wrong(cell.line, cell.metric, f"{cell.text.strip()} stands among {scale}; write all on one scale")
+    if reading.problems:
+        reading.finished()
+    for cell in cells:
+        if cell.run not in where or not cell.text.strip():
+            continue
+        if cell.metric in EFFICIENCIES:
+            reading.add(cell.line, where[cell.run], cell.metric, cell.text, "%" if percent else "1")
+        elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
+            reading.odd(cell.line, "time", "run times without a unit are left out; tell it with --unit")
+        elif cell.metric == "time":
+            unit = None if cell.unit is None else _UNITS.get(cell.unit, cell.unit)
+            reading.add(cell.line, where[cell.run], "time", cell.text, unit)
+    return reading.finished()
+
+
+def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
+    """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind #."""
+    found = []
+    plain = next((text for _, text in reading.content), "")
+    delimiter = max(";,\t", key=plain.count)
+    for line, text in enumerate(reading.lines, 1):
+        if not text.strip():
+            continue
+        try:
+            row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
+        except csv.Error as error:
+            reading.refuse(line, "", f"this is no line of a table of metrics: {error}; check the quotes")
+        if not text.lstrip().startswith("#"):
+            found.append((line, row))
+        elif row and _label(row[0])[0] == "time":
+            found.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
+    return found
+
+
+def _label(text: str) -> tuple[str, str | None]:
+    """Give our name for a label, and the unit in it."""
+    match = _LABEL.fullmatch(text.strip(" -\t\"'"))
+    name = (match["name"] if match else text).casefold().removeprefix("mpi ").strip()
+    return NAMES.get(name, ""), match["unit"] if match else None
+
+
+def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[list[tuple[int, str]]]:
+    """Make the columns of a table with a run in each row into rows, each cell with its line."""
+    (_, head), *others = rows
+    for line, texts in others:
+        if len(texts) != len(head):
+            reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
+    names = [text.strip().casefold() for text in head]
+    # Processes times threads; the processes alone would be too few.
+    too_few = "number of processes" if "total threads" in names else None
+    whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    return [[(line, texts[at]) for line, texts in whole] for at, name in enumerate(names) if name != too_few]
+
+
+def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
+    """Name the cells of a table with a metric in each row."""
+    found: list[MetricCell] = []
+    seen: dict[str, int] = {}
+    width = 0
+    left_out: list[tuple[int, str]] = []
+    for (line, label), *texts in rows:
+        metric, unit = _label(label)
+        if not metric:
+            left_out.append((line, label.strip(" -")))
+            continue
+        if metric in seen:
+            reading.wrong(line, label.strip(), f"is in line {seen[metric]} already")
+        seen[metric] = line
+        width = width or len(texts)
+        if len(texts) != width:
+            reading.wrong(line, label.strip(), f"{len(texts)} values, where the first row has {width}")
+        found += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
+    if named := [label for _, label in left_out if label]:
+        reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
+    return found
+
+
+def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
+    """Give the processors of each run."""
+    found: dict[int, Coordinates] = {}
+    for cell in cells:
+        if cell.metric == "p":
+            match = _PROCESSES.fullmatch(cell.text)
+            if match is None:
+                reading.wrong(cell.line, "p", f"{short(cell.text)} is no number of processes")
+            elif (p := reading.processors(cell.line, "p", match[1])) is not None:
+                found[cell.run] = Coordinates(p, reading.hints.size)
+    if not found and not reading.problems:
+        reading.refuse(1, "", "there is no row or column 'Number of processes'")
+    return found
+
+
+FORMATS = (FileFormat("pop", _is_pop, _read_pop),)

@@ -1,0 +1,61 @@
+"""Profiles in YAML: specs of kind ``profile``, read as strictly as all specs are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.library import Library
+from slipstick.schema.text import Table, value_mark
+from slipstick.schema.validate import validate
+from slipstick_measure.measurements import METRICS, Measurement, Measurements
+from slipstick_measure.readers.reading import FileFormat, Reading
+from slipstick_measure.specs import ProcessorSpec, ProfileSpec, RunSpec
+
+_PROFILE = re.compile(r"""["']?profile["']?\s*:""")
+
+
+def _is_profile(reading: Reading) -> bool:
+    return any(_PROFILE.match(text) for _, text in reading.content[:1])
+
+
+def _read_profile(reading: Reading) -> Measurements:
+    if Path(reading.file).suffix not in (".yaml", ".yml"):
+        reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
+    tree = Library().load("profile", reading.file)
+    spec = validate(ProfileSpec, tree)
+    records = [record for at, run in enumerate(spec.runs) for record in _records(reading.file, tree, at, run)]
+    return Measurements(
+        tuple(records),
+        timer=spec.timer.value if spec.timer else None,
+        excess=tuple(spec.excess),
+        one_processor=spec.one_processor.value if spec.one_processor else None,
+        title=spec.title,
+        source=spec.sources.get(spec.source, spec.source),
+    )
+
+
+def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurement]:
+    p = int(run.processors.value)
+    n = run.size.value if run.size else None
+
+    def made(where: tuple[str | int, ...], metric: str, given: Given, processor: int | None = None) -> Measurement:
+        line = value_mark(tree, ("runs", at, *where)).line
+        region = str(where[-1]) if metric in ("wait", "events") else ""
+        unit = str(METRICS[metric].dimension)
+        return Measurement(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
+
+    yield made(("time",), "time", run.time)
+    parts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [((), run, None)]
+    parts += [(("each", index), each, index + 1) for index, each in enumerate(run.each)]
+    for where, by, processor in parts:
+        if by.busy:
+            yield made((*where, "busy"), "busy", by.busy, processor)
+        for key, metric, book in (("waits", "wait", by.waits), ("events", "events", by.events)):
+            for cause, given in book.items():
+                yield made((*where, key, cause), metric, given, processor)
+
+
+FORMATS = (FileFormat("profile", _is_profile, _read_profile),)

@@ -1,0 +1,340 @@
+"""What all readers share: a file with its lines, the values read so far, its problems and notes.
+
+JSON is parsed with every number as text with its line, so that a problem names the line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from slipstick.errors import Problem, SpecError, UnitError, short
+from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.schema.text import file_text, shown_name
+from slipstick.units import scale
+from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
+
+MOST_BYTES = 16 * 1024 * 1024
+MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
+MOST_PROCESSORS = 100_000_000
+LONGEST_NAME = 1000
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
+_LINE_END = re.compile("\r\n|\n|\r")
+
+
+class Coordinates(NamedTuple):
+    """Coordinates of a value: processors, size, part of the program, repetition, processor."""
+
+    p: int
+    n: float | None = None
+    region: str = ""
+    repetition: int | None = None
+    processor: int | None = None
+
+
+@dataclass
+class Reading:
+    """One file while it is being read.
+
+    Attributes
+    ----------
+    file : its name in problems
+    text : everything in it
+    hints : given beside the file
+    """
+
+    file: str
+    text: str
+    hints: Hints = field(default_factory=Hints)
+    runs: list[Measurement] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
+    _told: set[tuple[str, str | None]] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return Path(self.file).name
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, with any line ending."""
+        return _LINE_END.split(self.text)
+
+    @cached_property
+    def content(self) -> list[tuple[int, str]]:
+        """The lines with content, with their numbers from 1; comments begin with #."""
+        return [
+            (at, line) for at, line in enumerate(self.lines, 1) if line.strip() and not line.lstrip().startswith("#")
+        ]
+
+    def wrong(self, line: int, what: str, message: str) -> None:
+        """Record a problem and continue reading; refuse a file with too many of them."""
+        self.problems.append(Problem(self.file, line, 1, what, message))
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise SpecError(self.problems)
+
+    def refuse(self, line: int, what: str, message: str) -> NoReturn:
+        """Refuse the file, with this problem and those found before."""
+        self.problems.append(Problem(self.file, line, 1, what, message))
+        raise SpecError(self.problems)
+
+    def odd(self, line: int, what: str, message: str) -> None:
+        """Record a note on something unusual that can be read."""
+        self.notes.append(Problem(self.file, line, 1, what, message))
+
+    def finished(self) -> Measurements:
+        """Give the measurements.
+
+        Raises
+        ------
+        SpecError : everything that is wrong with the file
+        """
+        if self.problems:
+            raise SpecError(self.problems)
+        if not self.runs:
+            self.refuse(1, "", "there is no measurement in it; write at least one value")
+        return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
+
+    def number(self, line: int, what: str, text: str) -> float | None:
+        """Read a plain decimal number; None, and a problem, if it is not one."""
+        bare = text.strip()
+        if _NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
+            return value
+        if _NOT_FINITE.fullmatch(bare) or _NUMBER.fullmatch(bare):
+            self.wrong(line, what, f"{short(bare)} is not a finite number; leave the run out, or measure it again")
+        elif not bare:
+            self.wrong(line, what, "there is no value; write one, or leave the whole line out")
+        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
+            self.wrong(line, what, f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand")
+        else:
+            self.wrong(line, what, f"{short(bare)} is not a number")
+        return None
+
+    def whole(self, line: int, what: str, text: str) -> int | None:
+        """Read a whole number; None, and a problem, if it is not one."""
+        value = self.number(line, what, text)
+        if value is not None and value != int(value):
+            self.wrong(line, what, f"is a whole number; got {text}")
+            return None
+        return None if value is None else int(value)
+
+    def processors(self, line: int, what: str, text: str) -> int | None:
+        """Read a number of processors; None, and a problem, if it is not one."""
+        value = self.number(line, what, text)
+        if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
+            self.wrong(line, what, f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}")
+            return None
+        return None if value is None else int(value)
+
+    def size(self, line: int, what: str, text: str) -> float | None:
+        """Read the size of a problem; None, and a problem, if it is not one."""
+        value = self.number(line, what, text)
+        if value is not None and not value > 0:
+            self.wrong(line, what, f"the size of a problem is more than 0; got {text.strip()}")
+            return None
+        return value
+
+    def add(self, line: int, where: Coordinates, metric: str, text: str, unit: str | None) -> None:
+        """Add a value, with a unit or, where the file has none, with the unit given beside it.
+
+        Parameters
+        ----------
+        line : of the value
+        where : its coordinates
+        metric : name of the metric, in any known spelling
+        text : the number as written
+        unit : as written; None where the format has none
+        """
+        name = metric_name(metric)
+        for word in (where.region, name):
+            if len(word) > LONGEST_NAME:
+                self.refuse(line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters")
+        known = METRICS.get(name)
+        value = self.number(line, name, text)
+        found = self._scale(line, name, unit, known.dimension if known else None)
+        if value is None or found is None:
+            return
+        factor, dimension = found
+        if value < 0 and (known or dimension == TIME):
+            self.wrong(line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip())
+            return
+        # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
+        base = value * factor.numerator / factor.denominator
+        if not isfinite(base):
+            self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
+            return
+        written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
+        p, n, region, repetition, processor = where
+        found_at = (repetition, self.file, line, processor, written)
+        self.runs.append(Measurement(p, n, region, name, str(dimension), base, *found_at))
+
+    def _scale(
+        self, line: int, metric: str, unit: str | None, wanted: Dimension | None
+    ) -> tuple[Fraction, Dimension] | None:
+        """Give the factor to base units and the dimension; None, and a problem at its first line, where there is none."""
+        if unit is None and wanted in (None, COUNT):
+            return Fraction(1), COUNT
+        written = unit if unit is not None else self.hints.unit
+        if written is None:
+            found: tuple[Fraction, Dimension] | str = "there is no unit; write one, as in 'time [s]', or give --unit s"
+        elif written not in self._scales:
+            try:
+                found = self._scales[written] = scale(written.strip() or "1")
+            except UnitError as error:
+                found = self._scales[written] = str(error)
+        else:
+            found = self._scales[written]
+        about = "" if isinstance(found, str) and written is not None else metric
+        if not isinstance(found, str) and wanted is not None and found[1] != wanted:
+            kind = "a plain number, of unit 1" if wanted == COUNT else f"in {wanted}"
+            found = f"{short(written or '')} does not fit: {metric} is {kind}"
+        if not isinstance(found, str):
+            return found
+        if (about, written) not in self._told:
+            self.wrong(line, metric if written is None else "unit", found)
+        self._told.add((about, written))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of files with measurements.
+
+    Parameters
+    ----------
+    name : as ``--format`` takes it
+    recognize : whether a file looks like one of this format
+    read : the measurements in a file; raises SpecError with everything that is wrong
+    """
+
+    name: str
+    recognize: Callable[[Reading], bool]
+    read: Callable[[Reading], Measurements]
+
+
+def metric_name(text: str) -> str:
+    """Give the standard spelling of a metric's name: lower case, ``_`` between words, a known name where there is one.
+
+    >>> metric_name("Elapsed time"), metric_name("L3 misses")
+    ('time', 'l3_misses')
+    """
+    name = re.sub(r"[\s-]+", "_", text.strip().lower())
+    return next((ours for ours, metric in METRICS.items() if name in metric.others), name)
+
+
+def open_file(path: Path | str, hints: Hints) -> Reading:
+    """Open a file of measurements: UTF-8 text of at most 16 MiB.
+
+    Raises
+    ------
+    SpecError : no such file, too large, empty, or not text
+    """
+    text = file_text(path, MOST_BYTES, "keep what you need of it, or split it")
+    reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
+    if not text.strip("\ufeff \t\r\n"):
+        reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
+    if odd := _CONTROL.search(text):
+        line = len(_LINE_END.split(text[: odd.start()]))
+        reading.refuse(line, "", f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?")
+    return reading
+
+
+def delimiter_of(line: str) -> str:
+    """Tell the delimiter of a table by its first line."""
+    return max(",;\t|", key=line.count)
+
+
+def split_unit(cell: str) -> tuple[str, str | None]:
+    """Take the unit off the name of a column.
+
+    >>> split_unit("Time [ms]"), split_unit("time (s) "), split_unit("p")
+    (('time', 'ms'), ('time', 's'), ('p', None))
+    """
+    match = _UNIT.fullmatch(cell.strip())
+    return (match["name"] if match else cell).strip().casefold(), match["unit"].strip() if match else None
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
+
+
+class JsonNumber(str):
+    """A number as written, with its line."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
+    """Parse JSON; a repeated key is refused, for one of its values would be lost.
+
+    Parameters
+    ----------
+    reading : for problems
+    text : the document
+    first : line of the file on which it begins
+
+    Raises
+    ------
+    SpecError : this is no JSON
+    """
+    # The parser meets numbers in the order of the text, and so does the pattern.
+    ends = [match.start() for match in re.finditer("\n", text)]
+    lines = iter([first + bisect_right(ends, match.start()) for match in _TOKEN.finditer(text) if match[1] is not None])
+
+    def number(written: str) -> JsonNumber:
+        made = JsonNumber(written)
+        made.line = next(lines, first)
+        return made
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in made:
+                reading.refuse(first, key[:60], "this key stands twice in one object; its values would hide each other")
+            made[key] = value
+        return made
+
+    try:
+        return json.loads(text, parse_float=number, parse_int=number, parse_constant=number, object_pairs_hook=table)
+    except json.JSONDecodeError as error:
+        reading.refuse(first + error.lineno - 1, "", f"this is no JSON: {error.msg}, at character {error.colno}")
+    except RecursionError:
+        reading.refuse(first, "", "this is nested too deeply to be a table of measurements")
+
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "p": (
+        "procs",
+        "processors",
+        "processes",
+        "nprocs",
+        "ranks",
+        "threads",
+        "cores",
+        "workers",
+        "nodes",
+        "hosts",
+        "number of processes",
+    ),
+    "n": ("size", "problem_size"),
+    "region": ("callpath", "cause", "function", "phase"),
+    "metric": (),
+    "unit": ("units",),
+    "value": (),
+    "repetition": ("rep", "run", "trial", "iteration"),
+    "processor": ("rank", "thread", "proc"),
+}
+"""The columns, and other names for them."""

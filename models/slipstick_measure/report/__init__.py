@@ -1,0 +1,1 @@
+"""MEASURED RUNS, TRACES AND FITS as tables, sentences and pictures; cannot compute."""

@@ -1,0 +1,196 @@
+"""Models fitted to measured times: what to believe first, then what to expect; for pages and for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.answer import Answer, Value
+from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
+from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick_measure.report.measured import INDENT, LOST, amount
+from slipstick_measure.results import Fitting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_SIZE, _TIME = "size_needed[", "time["
+
+_MEASURES = (
+    "behind",
+    "scatter",
+    "missed",
+    "fastest_processors",
+    "fastest_time",
+    "largest_speedup",
+    "largest_speedup_processors",
+    "efficient_processors",
+    "most_processors",
+)
+
+
+def fits_text(found: Fitting) -> str:
+    """Write fits for the terminal."""
+    return terminal_blocks(fit_blocks(found), INDENT)
+
+
+def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
+    """Tell of fits: what a person needs first, all families beside one another, and those that the data leave.
+
+    Parameters
+    ----------
+    found : the fits
+    """
+    fitted = [answer for answer in found.answers if not answer.failed]
+    yield f"Fitted to {found.source}." if found.source else ""
+    yield needed(found)
+    yield [f"warning: {each}" for each in found.warnings]
+    yield _families(fitted, found.truth)
+    yield [f"{each.model}: no fit: {each.failed}" for each in found.answers if each.failed]
+    for answer in fitted:
+        if answer is fitted[0] or has_interval(answer) or answer.model == found.laid:
+            told = {name: each for name, each in answer.values.items() if name.startswith(_TIME)}
+            told = {**fitted_values(answer), **told}
+            rows = [
+                [name, amount(value), between(value) if value.low is not None else ""] for name, value in told.items()
+            ]
+            yield f"{answer.model}: {answer.notes[0]}"
+            yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
+            yield "" if answer is found.answers[0] else _limits(answer, found.efficiency)
+            yield [f"note: {note}" for note in answer.notes[1:]]
+
+
+def needed(found: Fitting) -> list[str]:
+    """Say what a person needs first, of the model that the data prefer: how far, what limits, what is lost, the rest.
+
+    Parameters
+    ----------
+    found : as for `fits_text`
+    """
+    best = found.answers[0]
+    lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
+    lines = [f"By {best.model}: {_limits(best, found.efficiency)}"]
+    if lost:
+        (cause, most) = next(iter(lost.items()))
+        at = best.point["p"]
+        lines.append(f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
+    for name, value in best.values.items():
+        if name.startswith("time["):
+            words = f", between {between(value, 'and')}" if value.low is not None else ""
+            lines.append(f"At p = {name[5:-1]}: {amount(value)}{words}.")
+        if name.startswith(_SIZE):
+            lines.append(_size(value, f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}"))
+    return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
+
+
+def _size(needed: Value, goal: str) -> str:
+    if not needed.value:
+        return f"No size has an {goal}."
+    words = f"An {goal} needs n = {plain(needed.value)}"
+    if needed.low is None:
+        return f"{words}."
+    if needed.high is None:
+        return f"{words}, at least {plain(needed.low)}; no largest can be told."
+    return f"{words}, between {plain(needed.low)} and {plain(needed.high)}."
+
+
+def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:
+    """Put all families beside one another, and how far each is from what is known of made-up data."""
+    times = [name for name in answers[0].values if name.startswith(_TIME)]
+    known = {name: truth[float(name[5:-1])] for name in times if truth}
+    head = ["model", "behind", "scatter", "misses the largest", *(f"p = {name[5:-1]}" for name in times)]
+    head += [f"misses p = {name[5:-1]}" for name in known]
+    rows = [
+        [
+            answer.model,
+            f"{answer['behind']:.1f}",
+            percent(answer["scatter"], 2),
+            percent(answer["missed"] if "missed" in answer.values else None, 2),
+            *(amount(answer.values[name]) for name in times),
+            *(percent((answer[name] or 0.0) / each - 1, 2) for name, each in known.items()),
+        ]
+        for answer in answers
+    ]
+    return TextTable(head, rows, range(1, len(head)))
+
+
+def fitted_values(answer: Answer) -> dict[str, Value]:
+    """Give the parameters of a fit, without what follows from them.
+
+    Parameters
+    ----------
+    answer : a fit
+    """
+    following = (LOST, _SIZE, _TIME)
+    return {
+        name: each for name, each in answer.values.items() if name not in _MEASURES and not name.startswith(following)
+    }
+
+
+def between(value: Value, word: str = "to") -> str:
+    """Write the ends of an interval."""
+    return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
+
+
+def _limits(answer: Answer, efficient: float) -> str:
+    def number(name: str) -> float:
+        return answer[name] or 0.0
+
+    def place(processors: float) -> str:
+        return (
+            f"p = {processors:g}{', the most that were looked at' if processors == number('most_processors') else ''}"
+        )
+
+    at = number("largest_speedup_processors")
+    rises = "still rises, to" if at == number("most_processors") else "is at most"
+    words = f"Efficiency is at least {percent(efficient)} up to {place(number('efficient_processors'))}."
+    words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
+    if "fastest_processors" in answer.values:
+        time = amount(answer.values["fastest_time"])
+        words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"
+    return words
+
+
+def has_interval(answer: Answer) -> bool:
+    """Say whether the data leave a fit, so that its values have intervals."""
+    return any(value.low is not None for value in answer.values.values())
+
+
+MOST_CURVES = 6
+
+
+def draw_fits(found: Fitting, title: str) -> Figure:
+    """Draw measured times and the fits over the number of processors; both axes are logarithmic.
+
+    Where nothing was measured the ground is grey: there the curves are extrapolations.
+
+    Parameters
+    ----------
+    found : the fits, with curves
+    title : heading
+    """
+
+    import numpy as np
+
+    figure = sheet(7.5, 4.4)
+    axes = figure.subplots()
+    for curve, (colour, _, dashes) in zip(found.curves[:MOST_CURVES], STROKES[1:], strict=False):
+        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve.name)
+        if curve.low:
+            axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(
+        found.p, found.time, linestyle="", marker="o", color=STROKES[0][0], markersize=4, label="measured", zorder=5
+    )
+    axes.set_xscale("log", base=2)
+    logarithmic(axes.yaxis, np.array([*found.time, *(time for curve in found.curves for time in curve.time)]))
+    last = max([max(found.p), *(max(curve.p) for curve in found.curves)])
+    axes.axvspan(max(found.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data")
+    ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xlim(1 / 1.1, last)
+    axes.set_xlabel("processors" if found.size is None else f"processors, n = {plain(found.size)}")
+    axes.set_ylabel(axis_title("time", "s"))
+    figure.legend(loc="outside right upper", alignment="left")
+    title_of(figure, title)
+    return figure

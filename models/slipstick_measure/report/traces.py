@@ -1,0 +1,278 @@
+"""Traces: their account of time, and their views as tables and pictures; for pages and for the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slipstick.expression.dimension import TIME
+from slipstick.report.formatting import (
+    TextBlock,
+    TextTable,
+    escape,
+    markdown_blocks,
+    percent,
+    plain,
+    quantity,
+    terminal_blocks,
+)
+from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, title_of
+from slipstick.results.study import Array
+from slipstick.units import choose
+from slipstick_measure.report.measured import LOST, amount, measured_text
+from slipstick_measure.results import TraceViews
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST, _MOST_COLUMNS = 12, 7
+"""Rows and columns of a table; the rest is added up. `document` and the further tables hold everything."""
+
+_MOST_LOST = 4  # causes that the sentence on a trace names
+LITTLE = 0.005
+_MOST_LOST = 4  # causes that the sentence on a trace names
+"""Processors; what loses less is in results.csv only."""
+
+NO_ORDER: Mapping[str, int] = {}
+_MOST_DRAWN, _FEWEST_DRAWN = 64, 8
+_MOST_BANDS = 7
+_LONGEST = 20
+"""Characters of a name in a table or a picture."""
+
+_OTHERS = "others"
+
+_HeadAndRows = tuple[list[str], list[list[str]]]
+
+
+def trace_text(views: TraceViews) -> str:
+    """Write a trace for the terminal: the account, then each view as a table."""
+    return f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables(views))}"
+
+
+def trace_sentence(views: TraceViews) -> str:
+    """Say how long a trace is, how many processors it has, and where they go.
+
+    Parameters
+    ----------
+    views : of the trace
+    """
+    answer = views.answer
+    words = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
+    if not answer.account:
+        return words
+    lost = {name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)}
+    most = sorted(((each, name) for name, each in lost.items() if each > LITTLE), reverse=True)
+    told = ", ".join(f"{plain(each, 3)} to {_short(name)}" for each, name in most[:_MOST_LOST])
+    told += f", {plain(rest, 3)} to others" if (rest := sum(each for each, _ in most[_MOST_LOST:])) else ""
+    return (
+        f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
+        f"at most {answer['largest_concurrency']:g}; processors lost: {told or 'none'}"
+    )
+
+
+def trace_parts(views: TraceViews) -> Iterator[str]:
+    """Give the notes and tables of a trace in Markdown.
+
+    Parameters
+    ----------
+    views : of the trace
+    """
+    yield from (f"- {escape(note.message)}" for note in views.notes)
+    yield from markdown_blocks(_tables(views))
+
+
+def _tables(views: TraceViews) -> Iterator[TextBlock]:
+    found = {"Accesses, processors by objects": _matrix_table(views)}
+    if views.answer.account:
+        found["Processors at useful work at a time"] = _levels(views)
+    for title, (head, rows) in {**found, "By window": _windows(views)}.items():
+        yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
+
+
+def _matrix_table(views: TraceViews) -> _HeadAndRows:
+    """Write the matrix with sums; of many rows and columns, those with the most accesses, and the others together."""
+    used = np.flatnonzero(views.matrix.any(axis=0))
+    rows, columns = _most(views.matrix.sum(axis=1)), _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
+    counts, right = _folded(views.matrix[:, used], rows), [_short(views.objects[used[each]]) for each in columns]
+    counts = _folded(counts.T, columns).T
+    down = [_short(views.processors[each]) for each in rows]
+    down += [_OTHERS] * (len(counts) - len(down))
+    right += [_OTHERS] * (counts.shape[1] - len(right))
+    table = [[name, *map(_count, row), _count(row.sum())] for name, row in zip(down, counts, strict=True)]
+    table.append(["all", *map(_count, counts.sum(axis=0)), _count(counts.sum())])
+    return ["processor", *right, "all"], table
+
+
+def _most(sums: Array, most: int = _MOST) -> list[int]:
+    """Choose what has the most accesses, in the order of the trace."""
+    if len(sums) <= most:
+        return list(range(len(sums)))
+    return sorted(np.argsort(-sums, kind="stable")[: most - 1].tolist())
+
+
+def _folded(counts: Array, kept: Sequence[int]) -> Array:
+    """Keep some rows, and add the others up in a last one."""
+    others = np.delete(counts, kept, axis=0)
+    return np.vstack([counts[kept], others.sum(axis=0)]) if len(others) else counts[kept]
+
+
+def _short(name: str) -> str:
+    """Shorten a name, first by the folders of a file in it."""
+    name = re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
+def _count(value: float) -> str:
+    return f"{value:.10g}" if value else ""
+
+
+def _levels(views: TraceViews) -> _HeadAndRows:
+    times, whole = views.concurrency, views.concurrency.sum()
+    found = [each for each in range(len(times)) if times[each] > 1e-9 * whole]
+    step = max(1, -(-len(found) // _MOST))
+    rows = []
+    for at in range(0, len(found), step):
+        group = found[at : at + step]
+        time = float(times[group].sum())
+        words = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
+        rows.append([words, quantity(time, "s"), percent(time / whole)])
+    return ["at useful work", "time", "part"], rows
+
+
+def _windows(views: TraceViews) -> _HeadAndRows:
+    """Write utilization, work by activity and contention for each window; of many windows, some together."""
+    count = len(views.edges) - 1
+    starts = np.arange(0, count, -(-count // _MOST))
+    length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
+    shown = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
+    busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
+    columns = {name: np.add.reduceat(views.work[name], starts) / length for name in shown}
+    unit = "1" if views.conflicts else "s"
+    contended = {f"contention: {name}": np.add.reduceat(each, starts) for name, each in [*views.contention.items()][:4]}
+    rows = [
+        [
+            quantity(float(views.edges[start]), "s"),
+            percent(float(busy[at] / length[at])),
+            *(percent(float(each[at])) for each in columns.values()),
+            *(quantity(float(each[at]), unit) for each in contended.values()),
+        ]
+        for at, start in enumerate(starts)
+    ]
+    return ["from", "useful", *map(_short, columns), *contended], rows
+
+
+def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str, order: Mapping[str, int] = NO_ORDER) -> Figure:
+    """Draw a view of one or several traces, one below the other.
+
+    Parameters
+    ----------
+    traces : by name
+    view : one of `slipstick_measure.commands.measured.VIEWS`
+    title : heading
+    order : the fill of each component in the pictures of a study
+    """
+    rows = max(len(each.processors) for each in traces.values())
+    tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
+    figure = sheet(9.0, 0.6 + tall * len(traces))
+    drawers = {"matrix": _draw_matrix, "utilization": _draw_utilization, "concurrency": _draw_concurrency}
+    parts: dict[str, float] = {}
+    for views in traces.values():
+        for label, each in views.work.items():
+            parts[label] = max(parts.get(label, 0.0), float(each.sum()) / views.edges[-1] / len(views.processors))
+    shown = sorted(parts, key=lambda label: -parts[label])[:_MOST_BANDS]
+    for axes, (name, views) in zip(figure.subplots(len(traces), 1, squeeze=False)[:, 0], traces.items(), strict=True):
+        if view in drawers:
+            drawers[view](axes, views)
+        elif view == "work":
+            _draw_work(axes, views, shown, order)
+        else:
+            _draw_contention(axes, views)
+        axes.set_title(name if len(traces) > 1 else "", loc="left", fontsize=9)
+    title_of(figure, title)
+    return figure
+
+
+def _time_axis(axes: Axes, views: TraceViews) -> float:
+    unit, factor = choose([float(views.edges[-1])], TIME)
+    axes.set_xlabel(axis_title("time", unit))
+    return factor
+
+
+def _shaded(
+    axes: Axes, x: Sequence[float] | Array, names: Sequence[str], values: Array, label: str, **how: Any
+) -> None:
+    drawn = values[:_MOST_DRAWN]
+    axes.grid(visible=False)
+    image = axes.pcolormesh(x, np.arange(len(drawn) + 1) - 0.5, drawn, cmap="cividis", rasterized=True, **how)
+    axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
+    axes.set_ylim(len(drawn) - 0.5, -0.5)
+    every = -(-len(drawn) // 16)
+    axes.set_yticks(range(0, len(drawn), every), [_short(each) for each in names[: len(drawn) : every]])
+    axes.set_ylabel("processor")
+
+
+def _draw_matrix(axes: Axes, views: TraceViews) -> None:
+    used = np.flatnonzero(views.matrix.any(axis=0))
+    kept = used[_most(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
+    drawn = views.matrix[:, kept]
+    _shaded(axes, np.arange(drawn.shape[1] + 1) - 0.5, views.processors, drawn, "accesses", vmin=0)
+    every = -(-drawn.shape[1] // 24)
+    names = [_short(views.objects[each]) for each in kept]
+    names_along(axes, names[::every] if every > 1 else names)
+    if every > 1:
+        axes.set_xticks(range(0, len(names), every), names[::every])
+    axes.set_xlim(-0.5, max(_FEWEST_DRAWN, len(names)) - 0.5)  # a few columns stay columns
+    axes.set_xlabel("object")
+
+
+def _draw_utilization(axes: Axes, views: TraceViews) -> None:
+    factor = _time_axis(axes, views)
+    _shaded(axes, views.edges / factor, views.processors, views.utilization, "useful part", vmin=0, vmax=1)
+
+
+def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
+    factor = _time_axis(axes, views)
+    axes.stairs(views.utilization.sum(axis=0), views.edges / factor, color=STROKES[0][0], baseline=None)
+    mean = views.answer["concurrency"] or 0.0
+    axes.axhline(mean, color=STROKES[2][0], linestyle="--", label=f"on average {mean:.3g} of {len(views.processors)}")
+    axes.set_ylim(0, len(views.processors) * 1.02)
+    axes.set_ylabel("at useful work")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
+
+
+def _draw_work(axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]) -> None:
+    """Draw bands of activities one over the other, in the same colours for every trace; those not shown together."""
+    factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
+    parts = {name: views.work.get(name, none) for name in shown}
+    parts[_OTHERS] = np.sum([none, *(each for name, each in views.work.items() if name not in shown)], axis=0)
+    base = none
+    used = {order[name] for name in shown if name in order}
+    free = (place for place in count() if place not in used)
+    fills = {name: order[name] if name in order else next(free) for name in parts}
+    for name, each in parts.items():
+        top = base + each / np.diff(views.edges)
+        if each.any():
+            look = filled(fills[name])
+            axes.stairs(top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look)
+        base = top
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("processors")
+
+
+def _draw_contention(axes: Axes, views: TraceViews) -> None:
+    factor = _time_axis(axes, views)
+    for (colour, _, dashes), (name, each) in zip(STROKES, views.contention.items(), strict=False):
+        shown = each if views.conflicts else each / np.diff(views.edges)
+        axes.stairs(shown, views.edges / factor, color=colour, linestyle=dashes, label=_short(name), baseline=None)
+    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+    axes.set_ylabel("conflicts" if views.conflicts else "waiting")
+    if views.contention:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
+    else:
+        axes.text(0.5, 0.5, "the trace says nothing of waiting requests", transform=axes.transAxes, ha="center")

@@ -1,0 +1,272 @@
+"""Chrome trace JSON, as browsers, Perfetto, viztracer, PyTorch and `slipstick solve --timeline` write it; packed or not.
+
+A thread is a processor; of slipstick's own time lines, whose threads are branches, a process is. Spans are complete
+events (X) and pairs of B and E; arrows between processors (s, f) are accesses of the one where an arrow ends by the one
+where it begins. The text is parsed piece by piece, so that its size does not matter for the memory.
+
+Format: the Trace Event Format, whose times are microseconds; Chrome's own importer adds a missing bracket at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from json.decoder import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from typing import Any
+
+from slipstick.errors import short
+from slipstick.late import np
+from slipstick_measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns, of_members
+
+MOST_VALUE = 64 * 1024 * 1024
+"""Characters of one event, or of one value beside the events."""
+
+MICROSECOND = 1e-6
+_SPACE = " \t\r\n\ufeff"
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+class _JsonPieces:
+    """JSON that is read piece by piece; values are taken from it one after the other."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self.pieces, self.text, self.at = pieces, "", 0
+        self.closed = True
+        decoder: Any = JSONDecoder()
+        self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
+
+    def more(self) -> bool:
+        """Read on, as much again as is left, so that long values are tried few times; say whether there was more."""
+        left = self.text[self.at :]
+        read: list[str] = []
+        while sum(map(len, read)) <= len(left) and (piece := next(self.pieces, "")):
+            read.append(piece)
+        self.text, self.at = left + "".join(read), 0
+        return bool(read)
+
+    def sign(self) -> str:
+        """Give the next sign that is no space, without taking it; nothing at the end."""
+        while True:
+            while self.at < len(self.text):
+                if self.text[self.at] not in _SPACE:
+                    return self.text[self.at]
+                self.at += 1
+            if not self.more():
+                return ""
+
+    def take(self) -> Any:
+        """Take a value; ValueError if there is none, EOFError if the text ends inside it."""
+        while True:
+            try:
+                value, end = self.scan(self.text, self.at)
+                # A number at the end of what was read may go on.
+                if end < len(self.text) or not self.more():
+                    self.at = end
+                    return value
+            except (StopIteration, JSONDecodeError) as error:
+                if len(self.text) - self.at > MOST_VALUE:
+                    raise ValueError("no value") from error
+                if not self.more():
+                    place = error.pos if isinstance(error, JSONDecodeError) else error.value
+                    cut = place >= len(self.text) - 1 or str(error).startswith("Unterminated")
+                    raise (EOFError if cut else ValueError) from error
+
+    def entries(self) -> Iterator[str]:
+        """Take the keys of an object, each up to its colon."""
+        while (sign := self.sign()) not in ("}", ""):
+            self.at += 1
+            if sign in ",{":
+                continue
+            self.at -= 1
+            key = self.take()
+            if not isinstance(key, str) or self.sign() != ":":
+                raise ValueError("no key")
+            self.at += 1
+            self.sign()
+            yield key
+
+    def items(self) -> Iterator[Any]:
+        """Take the values of a list; `closed` says whether its bracket was there."""
+        self.at += 1
+        while True:
+            self.at = _BETWEEN.match(self.text, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.text):
+                if self.text[self.at] == "]":
+                    self.at += 1
+                    return
+                yield self.take()
+            elif not self.more():
+                self.closed = False
+                return
+
+
+class ChromeReader:
+    """The events of a file, taken one by one into columns."""
+
+    def __init__(self, found: TraceColumns) -> None:
+        self.found, self.own, self.until = found, False, 0.0
+        self.useful: list[str] | None = None
+        self.names: dict[Hashable, str] = {}
+        self.left_out: Counter[str] = Counter()
+        self.levels: dict[str, list[tuple[float, int, int]]] = {}
+        self.arrows: dict[Hashable, list[tuple[float, int, bool]]] = {}
+        self.edge_lane, self.edge_label, self.edge_time = array("i"), array("i"), array("d")
+
+    def read(self, pieces: Iterator[str]) -> ProgramTrace:
+        """Read the whole file."""
+        text, count = _JsonPieces(pieces), 0
+        try:
+            for event in self._events(text):
+                count += 1
+                if count > MOST_EVENTS:
+                    self.found.refuse(f"more than {MOST_EVENTS:,} events; cut the trace, or count accesses per period")
+                self._take(event, count)
+        except EOFError:
+            self.found.refuse(f"the file ends inside a value, after {count:,} events; the rest of it is missing")
+        except TypeError:
+            self.found.refuse(f"the pid or tid of event {count:,} is no number and no text")
+        except RecursionError:
+            self.found.refuse(f"the value after event {count:,} is nested too deeply")
+        except ValueError:
+            self.found.refuse(f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}")
+        if not text.closed:
+            self.found.odd(f"the events end without a bracket, after {count:,}; what wrote them may have been stopped")
+        self._pair()
+        return self._finished()
+
+    def _events(self, text: _JsonPieces) -> Iterator[Any]:
+        if text.sign() == "[":
+            yield from text.items()
+            return
+        for key in text.entries():
+            if key == "traceEvents" and text.sign() == "[":
+                yield from text.items()
+            elif key == "otherData":
+                match text.take():
+                    case {"writer": "slipstick", "useful": [*useful], "until": int() | float() as until}:
+                        self.own, self.until, self.useful = True, until, [str(each) for each in useful]
+            else:
+                text.take()
+
+    def _take(self, event: Any, count: int) -> None:
+        phase = event.get("ph") if isinstance(event, dict) else self.found.refuse(f"event {count:,} is no object")
+        if phase == "X":
+            lane, time = self._place(event, count)
+            length = event.get("dur", 0.0)
+            if type(length) is not float:
+                length = self.found.number(length, f"length (dur) of event {count:,}")
+            self.found.span(lane, self._label(event), time, time + length)
+        elif phase in ("B", "E"):
+            lane, time = self._place(event, count)
+            self.edge_lane.append(lane)
+            self.edge_label.append(self._label(event) if phase == "B" else -1)
+            self.edge_time.append(time)
+        elif phase in ("s", "f", "t"):
+            arrow = str((event.get("cat"), event.get("id"), event.get("name")))
+            lane, time = self._place(event, count)
+            self.arrows.setdefault(arrow, []).append((time, lane, phase == "s"))
+        elif phase == "M":
+            self._name(event)
+        elif phase == "C" and self.own:
+            match event:
+                case {"name": str(name), "ts": ts, "args": {"present": int(present), "busy": int(busy)}}:
+                    self.levels.setdefault(name, []).append((self.found.number(ts, "time (ts)"), present, busy))
+        else:
+            self.left_out[str(phase)] += 1
+
+    def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
+        """Give the number of the thread, and the time; a time in quotes is read as well."""
+        found, time = self.found, event.get("ts")
+        if type(time) is not float:
+            time = found.number(time, f"time (ts) of event {count:,}")
+        key = (event.get("pid"), event.get("tid"))
+        lane = found.lanes.get(key)
+        return (found.named(found.lanes, key) if lane is None else lane), time
+
+    def _label(self, event: dict[str, Any]) -> int:
+        name = event.get("cat" if self.own else "name", BUSY)
+        name = name if type(name) is str else str(name)
+        label = self.found.labels.get(name)
+        return self.found.named(self.found.labels, name) if label is None else label
+
+    def _name(self, event: dict[str, Any]) -> None:
+        match event:
+            case {"name": "process_name", "pid": pid, "args": {"name": str(name)}}:
+                self.names[str(pid)] = name
+            case {"name": "thread_name", "pid": pid, "tid": tid, "args": {"name": str(name)}}:
+                self.names[str(pid), str(tid)] = name
+
+    def _pair(self) -> None:
+        """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal times, of the file."""
+        stacks: list[list[tuple[int, float]]] = [[] for _ in self.found.lanes]
+        time, alone = np.array(self.edge_time), 0
+        last = float(max((np.max(each) for each in (time, self.found.end) if len(each)), default=0.0))
+        for at in np.argsort(time, kind="stable").tolist():
+            lane, label, when = self.edge_lane[at], self.edge_label[at], self.edge_time[at]
+            if label >= 0:
+                stacks[lane].append((label, when))
+            elif stacks[lane]:
+                begun_label, begin = stacks[lane].pop()
+                self.found.span(lane, begun_label, begin, when)
+            else:
+                alone += 1
+        begun = [(lane, label, when) for lane, stack in enumerate(stacks) for label, when in stack]
+        for lane, label, when in begun:
+            self.found.span(lane, label, when, last)
+        if alone or begun:
+            self.found.odd(
+                f"{len(begun):,} spans have no end, and are taken to last to the end; {alone:,} ends begin nowhere"
+            )
+
+    def _finished(self) -> ProgramTrace:
+        found = self.found
+        if self.own:
+            return of_members(found, self.useful or (), self.until, self.levels)
+        names = self._processors()
+        broken = 0
+        for arrow in self.arrows.values():
+            begins = [each for each in arrow if each[2]]
+            ends = [each for each in arrow if not each[2]]
+            if len(begins) != 1 or not ends:
+                broken += 1
+            for time, lane, _ in ends if len(begins) == 1 else ():
+                found.access(begins[0][1], names[lane], time)
+        if broken:
+            found.odd(f"{broken:,} arrows have no beginning or no end; left out")
+        if self.left_out:
+            kinds = ", ".join(f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items())
+            found.odd(f"events that are no spans of a thread are left out: {kinds}")
+        return found.finished(names)
+
+    def _processors(self) -> list[str]:
+        """Name the threads: as the file does, with the process where there are several; the numbers where names repeat."""
+        keys = [key for key in self.found.lanes if isinstance(key, tuple)]
+        processes = {pid for pid, _ in keys}
+        found = []
+        for pid, tid in keys:
+            thread = self.names.get((str(pid), str(tid)), str(tid))
+            process = self.names.get(str(pid), str(pid))
+            found.append(f"{process}/{thread}" if len(processes) > 1 else thread)
+        twice = {name for name, count in Counter(found).items() if count > 1}
+        return [
+            f"{name} ({pid}/{tid})" if name in twice else name for name, (pid, tid) in zip(found, keys, strict=True)
+        ]
+
+
+def is_chrome(head: str) -> bool:
+    """Say whether this is the beginning of a trace."""
+    begins = head.lstrip("\ufeff \t\r\n")
+    return '"traceEvents"' in head if begins[:1] == "{" else begins[:1] == "[" and '"ph"' in head
+
+
+def read_chrome(path: Path | str, pieces: Iterator[str]) -> ProgramTrace:
+    """Read a trace.
+
+    Raises
+    ------
+    SpecError : no JSON, or something in it that is no trace
+    """
+    return ChromeReader(TraceColumns(path, scale=MICROSECOND)).read(pieces)

@@ -1,0 +1,344 @@
+"""Traces as text and tables: Paraver, perf sched timehist, records of events, OTF2 archives; formats told by their beginning.
+
+Formats: paraver-kernel (``.prv`` with its ``.pcf``); perf sched timehist as printed by perf 6.1; the record of MIN-Graph
+(processor, event, source, destination, and counts in the place of single accesses) as a table; Open Trace Format 2.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, need, short
+from slipstick.expression.dimension import TIME
+from slipstick.extensions import Registry
+from slipstick.schema.text import file_text, shown_name, text_pieces
+from slipstick.units import scale
+from slipstick_measure.readers.reading import delimiter_of, split_unit
+from slipstick_measure.traces.chrome import is_chrome, read_chrome
+from slipstick_measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns
+
+MOST_BYTES = 8 * 1024**3
+ADVICE = "cut the trace, or count accesses per period"
+_HEAD = 1 << 16
+
+
+def read_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ProgramTrace:
+    """Read a trace.
+
+    Parameters
+    ----------
+    path : the file
+    format : one of `TRACE_FORMATS`; told from the content if None
+    unit : of times in a table whose header has none
+
+    Raises
+    ------
+    SpecError : what is wrong with it
+    UnknownNameError : there is no such format
+    MissingExtraError : the library that reads it is not installed
+    """
+    name = format or trace_format(path)
+    if name is None:
+        next(text_pieces(path, MOST_BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
+        known = ", ".join(TRACE_FORMATS)
+        _refuse(path, f"this is no trace, or cannot be told to be one; name it with --format, one of {known}")
+    if name not in TRACE_FORMATS:
+        raise UnknownNameError("format of traces", name, list(TRACE_FORMATS))
+    return TRACE_FORMATS[name].read(path, unit)
+
+
+def _refuse(path: Path | str, message: str) -> NoReturn:
+    raise SpecError([Problem(shown_name(path), 1, 1, "", message)])
+
+
+def trace_format(path: Path | str) -> str | None:
+    """Tell the format of a trace by the beginning of the file, or by the ending of its name; None if it is no trace."""
+    if (suffix := Path(path).suffix) in _BINARY:
+        return _BINARY[suffix]
+    try:
+        head = next(text_pieces(path, MOST_BYTES, ADVICE, _HEAD), "")
+    except SpecError:
+        return None
+    return next((name for name, each in TRACE_FORMATS.items() if each.recognize(head)), None)
+
+
+def _first(head: str) -> str:
+    return next((line for line in head.splitlines() if line.strip() and not line.startswith("# ")), "")
+
+
+def _is_records(head: str) -> bool:
+    return set(_RECORD[:3]) <= {split_unit(cell)[0] for cell in re.split("[,;\t]", _first(head))}
+
+
+def _is_timehist(head: str) -> bool:
+    return any("sch delay" in line and "run time" in line for line in head.splitlines()[:9])
+
+
+def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """Give the lines of a file with their numbers, however large it is."""
+    rest, number = "", 0
+    for piece in chain(text_pieces(path, MOST_BYTES, ADVICE), ["\n"]):
+        *whole, rest = (rest + piece).split("\n")
+        for line in whole:
+            number += 1
+            if number > MOST_EVENTS:
+                _refuse(path, f"more than {MOST_EVENTS:,} lines; {ADVICE}")
+            yield number, line.rstrip("\r").removeprefix("\ufeff")
+
+
+# Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the sender, counted once.
+
+_HEADER = re.compile(r"#paraver \([^)]*\):(?P<end>[0-9]+)(?P<unit>_[a-z]+)?:.*", re.IGNORECASE)
+_STATES = ("Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe")
+_RUNNING = 1
+_TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
+_LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
+
+
+def _read_paraver(path: Path | str, unit: str | None) -> ProgramTrace:
+    found, left_out = TraceColumns(path), Counter[str]()
+    lines = _lines(path)
+    header = _HEADER.fullmatch(next(lines)[1])
+    if header is None:
+        found.refuse("the first line of a Paraver trace is '#Paraver (date):end time:nodes:applications'")
+    found.scale = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(header["unit"], 0.0) or found.refuse(
+        f"times are in {header['unit']}; Paraver writes _ns, or microseconds without a unit"
+    )
+    names = _state_names(path)
+    states: dict[str, int] = {}
+    for number, line in lines:
+        kind, *fields = line.split(":")
+        try:
+            if kind == "1" and len(fields) == 7:
+                _, application, task, thread, begin, end, state = map(int, fields)
+                if fields[6] not in states:
+                    states[fields[6]] = found.named(found.labels, names.get(state, f"state {state}"))
+                lane = found.named(found.lanes, (application, task, thread))
+                found.span(lane, states[fields[6]], begin, end)
+            elif kind == "3" and len(fields) == 14:
+                *ends, _, _ = map(int, fields)
+                receiver = found.named(found.lanes, tuple(ends[7:10]))
+                lane = found.named(found.lanes, tuple(ends[1:4]))
+                found.access(lane, _thread(list(found.lanes)[receiver]), ends[5])
+            elif kind in _LEFT_OUT:
+                left_out[kind] += 1
+            elif line.strip() and not line.startswith("#"):
+                found.refuse(f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?", number)
+        except (ValueError, OverflowError):
+            found.refuse(f"{short(line)} has a field that is no number in range", number)
+    if left_out:
+        kinds = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
+        found.odd(f"left out, for states hold the time: {kinds}")
+    useful = [label for label in found.labels if label == names[_RUNNING]]
+    until = float(header["end"])
+    late = found.end and max(found.end) > until
+    return found.finished([_thread(key) for key in found.lanes], None, useful, "unknown", None if late else until)
+
+
+def _thread(key: object) -> str:
+    assert isinstance(key, tuple)
+    return ".".join(map(str, key))
+
+
+def _state_names(path: Path | str) -> dict[int, str]:
+    """Read the names of states from the file beside the trace; the standard ones if there is none."""
+    names = dict(enumerate(_STATES))
+    beside = Path(path).with_suffix(".pcf")
+    for block in _TEXT_BLOCK.finditer(file_text(beside)) if beside.is_file() else ():
+        for row in block["rows"].splitlines():
+            code, _, name = row.strip().partition(" ")
+            if code.isdigit() and name.strip():
+                names[int(code)] = name.strip()[:100]
+    return names
+
+
+# perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay and of running.
+
+_RULER = re.compile(r"\s*-{9,} -{6,} .*---")
+_NUMBERS = r"(?P<wait>[0-9.]+) +(?P<delay>[0-9.]+) +(?P<run>[0-9.]+)"
+_TASK_ROW = re.compile(rf"\s*(?P<time>[0-9.]+) +\[[0-9]+\] +(?P<task>.*?) +{_NUMBERS}(?: +(?P<rest>.*))?")
+_PREEMPTED = "R"
+
+
+def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
+    found, others, header, visual = TraceColumns(path, resolution=3e-6), 0, "", slice(0, 0)
+    running, delayed, waited = (found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait"))
+    for number, line in _lines(path):
+        if "sch delay" in line:
+            header = line
+        elif header and _RULER.match(line):
+            columns = [slice(*match.span()) for match in re.finditer("-+", line)]
+            visual = columns[2] if "task" not in header[columns[2]] else visual
+        elif header and (row := _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :])):
+            if row["task"].startswith("<idle>"):
+                continue
+            names = ("time", "wait", "delay", "run")
+            end, wait, delay, run = (found.number(row[each], f"{each} time", number) for each in names)
+            preempted = _PREEMPTED in (row["rest"] or "").partition("next:")[0].split()
+            lane = found.named(found.lanes, row["task"].strip())
+            for label, length in (running, run), (delayed, delay), (delayed if preempted else waited, wait - delay):
+                if length > 0:
+                    found.span(lane, label, max(0.0, end - length / 1000), end)
+                    end -= length / 1000
+        else:
+            others += bool(header and line.strip() and "[tid/pid]" not in line)
+    if others:
+        found.odd(f"{others:,} lines are no rows of switches; left out")
+    return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
+
+
+# Records: a processor is busy from create to end; enter and leave name what it does in between; accesses go to nodes.
+
+_RECORD = ("time", "processor", "event", "source", "destination", "count")
+_EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
+
+
+def _read_records(path: Path | str, unit: str | None) -> ProgramTrace:
+    found, received = TraceColumns(path), 0
+    rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
+    names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
+    place = {name: at for at, (name, _) in enumerate(names) if name in _RECORD}
+    if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
+        found.refuse(f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed")
+    found.scale = _scale(found, names[place["time"]][1] or unit)
+    stacks: list[list[tuple[int, float]]] = []
+    order = [place.get(name, len(names)) for name in _RECORD]
+    last = 0.0
+    for number, cells in rows:
+        if len(cells) != len(names):
+            found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
+        when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
+        time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
+        last = max(last, time)
+        if event in ("access", "send"):
+            if destination in ("", None):
+                found.refuse(f"the {event} has no destination", number)
+            count = 1.0 if many in ("", None) else found.number(many, "count", number)
+            lane = lane if source in ("", None) else found.named(found.lanes, str(source))
+            found.access(lane, str(destination), time, count)
+        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
+        if event in ("create", "enter"):
+            name = BUSY if event == "create" else str(destination or BUSY)
+            stacks[lane].append((found.named(found.labels, name), time))
+        elif event in ("end", "leave"):
+            if not stacks[lane]:
+                why = f"processor {short(str(processor))} ends what it has not begun; are lines reordered?"
+                found.refuse(why, number)
+            found.span(lane, *stacks[lane].pop(), time)
+        elif event not in _EVENTS:
+            found.refuse(f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number)
+        received += event == "receive"
+    open_ = sum(map(len, stacks))
+    if open_:
+        found.odd(f"{open_:,} activities have no end, and are taken to last to the end of the trace")
+    for lane, stack in enumerate(stacks):
+        for begun in reversed(stack):
+            found.span(lane, *begun, last)
+    if received:
+        found.odd(f"{received:,} receipts are left out; a message counts where it is sent")
+    return found.finished([str(each) for each in found.lanes])
+
+
+def _scale(found: TraceColumns, unit: str | None) -> float:
+    if unit is None:
+        found.refuse("times have no unit; write one, as in 'time [us]', or give --unit us", what="time")
+    try:
+        factor, dimension = scale(unit)
+    except UnitError as error:
+        found.refuse(str(error), what="time")
+    if dimension != TIME:
+        found.refuse(f"{short(unit)} is no unit of time", what="time")
+    return float(factor)
+
+
+def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
+    delimiter = ""
+    for at, line in _lines(found.path):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        delimiter = delimiter or delimiter_of(line)
+        try:
+            yield (
+                at,
+                next(csv.reader([line], delimiter=delimiter, strict=True)) if '"' in line else line.split(delimiter),
+            )
+        except csv.Error as error:
+            found.refuse(f"this is no line of a table: {error}; check the quotes", at)
+
+
+def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
+    polars = need("polars", "reading Parquet", "frames")
+    try:
+        table = polars.scan_parquet(path)
+        names = table.collect_schema().names()
+        yield 1, names
+        found = table.head(MOST_EVENTS + 1).collect()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        _refuse(path, f"this is no Parquet table: {short(str(error))}")
+    if len(found) > MOST_EVENTS:
+        _refuse(path, f"more than {MOST_EVENTS:,} rows; {ADVICE}")
+    yield from enumerate(found.iter_rows(), 2)
+
+
+# OTF2: locations are processors, regions are spans, messages are accesses of the receiver.
+
+
+def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
+    otf2 = need("otf2", "reading OTF2 archives", "")
+    damaged: type[Exception] = need("_otf2.ErrorCodes", "reading OTF2 archives", "").Error
+    found, count = TraceColumns(path), 0
+    stacks: dict[int, list[tuple[int, float]]] = {}
+    left_out = Counter[str]()
+    try:
+        with otf2.reader.open(str(path)) as archive:
+            found.scale = 1.0 / archive.timer_resolution
+            first = archive.definitions.clock_properties.global_offset
+            for location, event in archive.events:
+                count += 1
+                if count > MOST_EVENTS:
+                    found.refuse(f"more than {MOST_EVENTS:,} events; {ADVICE}")
+                lane, kind = found.named(found.lanes, str(location.name)), type(event).__name__
+                time, stack = event.time - first, stacks.setdefault(lane, [])
+                if kind == "Enter":
+                    stack.append((found.named(found.labels, str(event.region.name)), time))
+                elif kind == "Leave" and stack:
+                    found.span(lane, *stack.pop(), time)
+                elif kind in ("MpiSend", "MpiIsend"):
+                    found.access(lane, str(event.receiver), time)
+                else:
+                    left_out[kind] += 1
+    except (damaged, OSError, RuntimeError) as error:
+        found.refuse(f"this is no OTF2 archive, or it is damaged: {short(str(error))}")
+    if left_out or any(stacks.values()):
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in left_out.items())
+        found.odd(f"left out: {kinds or 'no event'}; {sum(map(len, stacks.values())):,} regions without an end")
+    return found.finished([str(each) for each in found.lanes])
+
+
+class TraceFormat(NamedTuple):
+    """A format of traces: whether a file that begins so is of it, and its reader of a file, and of a unit for times without one."""
+
+    recognize: Callable[[str], bool]
+    read: Callable[[Path | str, str | None], ProgramTrace]
+
+
+_BINARY = {".otf2": "otf2", ".parquet": "records"}
+"""Formats that are told by the ending of the name, for they are no text."""
+
+TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
+    "slipstick.trace_formats",
+    {
+        "chrome": TraceFormat(is_chrome, lambda path, _: read_chrome(path, text_pieces(path, MOST_BYTES, ADVICE))),
+        "paraver": TraceFormat(lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver),
+        "timehist": TraceFormat(_is_timehist, _read_timehist),
+        "records": TraceFormat(_is_records, _read_records),
+        "otf2": TraceFormat(lambda head: False, _read_otf2),
+    },
+)
+"""Formats of traces by name, in the order in which they are tried, those of other packages last."""

@@ -1,0 +1,502 @@
+"""A trace in columns: the spans of each processor, each instant booked once, and its accesses to objects."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
+from slipstick.late import np
+from slipstick.model.system import is_processor
+from slipstick.results.study import Timeline
+from slipstick.schema.text import shown_name
+from slipstick_measure.measurements import Measurement, Measurements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Indices: TypeAlias = "NDArray[np.integer[Any]]"
+
+MOST_EVENTS = 20_000_000
+MOST_NAMES = 100_000
+LONGEST_NAME = 1000
+MOST_SECONDS = 1e11
+"""The latest time that is read [s], some three thousand years; a later one is damage, or in another unit."""
+
+MOST_COUNTED = 1e15
+"""Accesses that are counted exactly in floating point."""
+
+BUSY = "busy"
+LOST = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
+"""First words of the names under which an account books lost time; what bears another name is useful by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSpans:
+    """Stretches of time: processor and label by index, start and end [s], aligned."""
+
+    processor: Indices
+    label: Indices
+    start: Array
+    end: Array
+
+    def select(self, which: Any) -> TraceSpans:
+        """Give some of them, by a mask or by indices."""
+        return TraceSpans(self.processor[which], self.label[which], self.start[which], self.end[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """Accesses of processors to objects, both by index: when [s], and how many at once, aligned."""
+
+    processor: Indices
+    target: Indices
+    time: Array
+    count: Array
+
+    def select(self, which: Any) -> Accesses:
+        """Give some of them, by a mask or by indices."""
+        return Accesses(self.processor[which], self.target[which], self.time[which], self.count[which])
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTrace:
+    """What a trace says, whatever its format.
+
+    Parameters
+    ----------
+    file : where it is from
+    processors, labels, objects : names, by index
+    spans : by processor and time; none overlaps another of the same processor
+    accesses : in the order of the file; where it has none, each span is an access to what it names
+    end : how long it is; it begins at 0 [s]
+    useful : labels that are useful work
+    rest : what time without a span is booked to: idle, or unknown where the format leaves gaps
+    waiting : by resource, how many wait from each time on, as (times [s], numbers)
+    notes : what is unusual, or was left out
+    """
+
+    file: str
+    processors: tuple[str, ...]
+    labels: tuple[str, ...]
+    objects: tuple[str, ...]
+    spans: TraceSpans
+    accesses: Accesses
+    end: float
+    useful: tuple[str, ...]
+    rest: str = "idle"
+    waiting: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def busy(self) -> TraceSpans:
+        """The stretches of useful work; those that touch are one."""
+        useful = np.array([label in self.useful for label in self.labels], dtype=bool)
+        spans = self.spans.select(useful[self.spans.label])
+        new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
+        first, last = np.append(True, new)[: len(spans.start)], np.append(new, True)[: len(spans.start)]
+        return replace(spans.select(first), end=spans.end[last])
+
+    def chosen(
+        self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
+    ) -> ProgramTrace:
+        """Keep a part of the time and of the processors, and take other activities for useful work.
+
+        Parameters
+        ----------
+        only : part of the names of the processors; all processors if None
+        useful : names of activities; as they are if empty
+        first, last : the time to keep, from the beginning of the trace; to its end if None [s]
+
+        Raises
+        ------
+        UnknownNameError : the trace has no such processor or activity
+        ModelError : there is no such time
+        """
+        if odd := next((each for each in useful if each not in self.labels), None):
+            raise UnknownNameError("activity in the trace", odd, self.labels)
+        found = replace(self, useful=tuple(useful)) if useful else self
+        if first or last is not None:
+            found = found._between(first, self.end if last is None else min(last, self.end))
+        return found if only is None else found._only(only)
+
+    def _between(self, first: float, last: float) -> ProgramTrace:
+        if not 0 <= first < last:
+            raise ModelError(f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {last:g} s")
+        spans, used = self.spans, self.accesses
+        spans = replace(spans, start=np.maximum(spans.start, first) - first, end=np.minimum(spans.end, last) - first)
+        used = used.select((used.time >= first) & (used.time < last))
+        return replace(
+            self,
+            spans=spans.select(spans.end > spans.start),
+            accesses=replace(used, time=used.time - first),
+            waiting={name: (np.maximum(times - first, 0.0), each) for name, (times, each) in self.waiting.items()},
+            end=last - first,
+        )
+
+    def _only(self, only: str) -> ProgramTrace:
+        kept = np.array([only in name for name in self.processors], dtype=bool)
+        if not kept.any():
+            raise UnknownNameError("processor in the trace", only, self.processors)
+        moved, spans, used = np.cumsum(kept) - 1, self.spans, self.accesses
+        spans, used = spans.select(kept[spans.processor]), used.select(kept[used.processor])
+        return replace(
+            self,
+            processors=tuple(name for name in self.processors if only in name),
+            spans=replace(spans, processor=moved[spans.processor]),
+            accesses=replace(used, processor=moved[used.processor]),
+        )
+
+    def measurements(self) -> Measurements:
+        """Give the account as a profile would: elapsed time, useful time of each processor, waits by cause, their number."""
+        spans, worked, count = self.spans, self.busy, len(self.processors)
+        length = spans.end - spans.start
+        found = [self._measured("time", self.end)]
+        if not len(length):
+            return Measurements(tuple(found), self.notes)
+        busy = np.bincount(worked.processor, worked.end - worked.start, count)
+        waits = np.bincount(spans.label, length, len(self.labels))
+        events = np.bincount(spans.label, minlength=len(self.labels))
+        found += [self._measured("busy", each, "", at + 1) for at, each in enumerate(busy)]
+        lost = [at for at, label in enumerate(self.labels) if label not in self.useful and events[at]]
+        found += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
+        found += [self._measured("events", events[at], self.labels[at]) for at in lost]
+        if self.rest != "idle" and self.rest not in self.labels:
+            found.append(self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest))
+        return Measurements(tuple(found), self.notes)
+
+    def _measured(self, metric: str, value: float, region: str = "", processor: int | None = None) -> Measurement:
+        unit, written = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
+        at = (None, self.file, 1, processor, written)
+        return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
+
+
+@dataclass
+class TraceColumns:
+    """A trace while it is read: arrays that grow, and names with their numbers.
+
+    Attributes
+    ----------
+    path : the file
+    scale : seconds of one unit of the file's times
+    resolution : of these times, within which spans may overlap [s]
+    lanes : numbers of what has spans of its own, by any key; `finished` is told which processor each belongs to
+    """
+
+    path: Path | str
+    scale: float = 1.0
+    resolution: float = 0.0
+    lanes: dict[Hashable, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    objects: dict[str, int] = field(default_factory=dict)
+    lane: array[int] = field(default_factory=lambda: array("i"))
+    label: array[int] = field(default_factory=lambda: array("i"))
+    start: array[float] = field(default_factory=lambda: array("d"))
+    end: array[float] = field(default_factory=lambda: array("d"))
+    user: array[int] = field(default_factory=lambda: array("i"))
+    target: array[int] = field(default_factory=lambda: array("i"))
+    time: array[float] = field(default_factory=lambda: array("d"))
+    count: array[float] = field(default_factory=lambda: array("d"))
+    notes: list[Problem] = field(default_factory=list)
+
+    def refuse(self, message: str, line: int = 1, what: str = "") -> NoReturn:
+        """Refuse the file."""
+        raise SpecError([Problem(shown_name(self.path), line, 1, what, message)])
+
+    def odd(self, message: str) -> None:
+        """Note something unusual."""
+        self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
+
+    def number(self, value: object, what: str, line: int = 1) -> float:
+        """Read a number, in quotes or not; refuse everything else."""
+        try:
+            found = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            self.refuse(f"{short(str(value))} is no {what}", line, what)
+        if not abs(found) < np.inf or isinstance(value, bool):
+            self.refuse(f"{short(str(value))} is no finite {what}", line, what)
+        return found
+
+    def named(self, names: dict[Any, int], name: Hashable) -> int:
+        """Give the number of a name; a new one is the next."""
+        if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > LONGEST_NAME):
+            self.refuse(f"{short(str(name))} is one name too many, or too long; at most {MOST_NAMES:,} are read")
+        return names.setdefault(name, len(names))
+
+    def span(self, lane: int, label: int, start: float, end: float) -> None:
+        """Add a span."""
+        self.lane.append(lane)
+        self.label.append(label)
+        self.start.append(start)
+        self.end.append(end)
+
+    def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
+        """Add an access to an object."""
+        self.user.append(lane)
+        self.target.append(self.named(self.objects, target))
+        self.time.append(time)
+        self.count.append(count)
+
+    def finished(
+        self,
+        names: Sequence[str],
+        processors: Sequence[int] | None = None,
+        useful: Collection[str] | None = None,
+        rest: str = "idle",
+        until: float | None = None,
+        waiting: Mapping[str, tuple[Array, Array]] | None = None,
+    ) -> ProgramTrace:
+        """Book each instant of a processor once: to the span that began last, of branches side by side to the one that ends last.
+
+        Parameters
+        ----------
+        names : of the processors
+        processors : of each lane; a lane is a processor if None
+        useful : labels of useful work; all but those that `LOST` begins if None
+        rest, waiting : as for `ProgramTrace`
+        until : where the trace ends, in units of the file; where the last span or access does if None
+
+        Raises
+        ------
+        SpecError : nothing in it, a time that is negative or too late, a span that ends before it begins
+        """
+        lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
+        user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
+        self._check(start, end, time, count)
+        first = min((float(each.min()) for each in (start, time) if len(each)), default=0.0)
+        last = max((float(each.max()) for each in (end, time) if len(each)), default=0.0) if until is None else until
+        resolution = max(self.resolution, 8.0 * float(np.spacing(max(abs(first), abs(last)))) * self.scale)
+        for each in (start, end, time):  # in place, for there may be many
+            each -= first
+            each *= self.scale
+        whole = (last - first) * self.scale
+        if not whole > 0:
+            self.refuse("all events are at one time; a trace lasts longer than that")
+        order = _natural(names)
+        belongs = np.argsort(order).astype(np.intc)[slice(None) if processors is None else list(processors)]
+        labels, objects = tuple(self.labels), tuple(self.objects)
+        spans = TraceSpans(lane, label, start, end)
+        if until is not None:
+            spans = replace(spans, end=np.minimum(end, whole)).select(start < whole)
+        used, objects = _used(spans, labels, objects, Accesses(user, target, time, count))
+        accesses = replace(used, processor=belongs[used.processor])
+        spans = self._booked(spans, belongs, resolution)
+        chosen = [each for each in labels if each.partition(":")[0] not in LOST] if useful is None else useful
+        return ProgramTrace(
+            shown_name(self.path),
+            tuple(names[each] for each in order),
+            labels,
+            objects,
+            spans,
+            accesses,
+            whole,
+            tuple(chosen),
+            rest,
+            waiting or {},
+            tuple(self.notes),
+        )
+
+    def _check(self, start: Array, end: Array, time: Array, count: Array) -> None:
+        if not (len(start) or len(time)):
+            self.refuse("there is no event of a processor in it; the program may have failed to write it")
+        if len(wrong := np.flatnonzero(end < start)):
+            at = wrong[0]
+            self.refuse(
+                f"a span of {end[at] - start[at]:g} is negative: from {start[at]:g} to {end[at]:g}", what="time"
+            )
+        for what, column in (("time", start), ("time", end), ("time", time), ("count", count)):
+            if not np.isfinite(column).all() or (len(column) and column.min() < 0):
+                odd = column[~(column >= 0) | np.isinf(column)][0]
+                self.refuse(f"a {what} is a finite number and not negative; got {odd:g}", what=what)
+        if len(late := np.concatenate([end, time])) and late.max() * self.scale > MOST_SECONDS:
+            self.refuse(f"a time of {late.max() * self.scale:g} s is out of range; is its unit right?", what="time")
+        if len(count) and count.sum() > MOST_COUNTED:
+            self.refuse(
+                f"{count.sum():g} accesses are out of range; at most {MOST_COUNTED:g} are counted", what="count"
+            )
+
+    def _booked(self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float) -> TraceSpans:
+        """Book each instant of a lane once, then each of a processor."""
+        spans = _in_order(spans.select(spans.end > spans.start))
+        spans, crossing = _innermost(spans, resolution)
+        if crossing:
+            self.odd(f"{crossing:,} spans of one processor overlap, neither inside the other; the later one is booked")
+        moved = TraceSpans(belongs[spans.processor], spans.label, spans.start, spans.end)
+        if len(np.unique(belongs)) == len(belongs):
+            return moved
+        return _longest_branches(moved, spans.processor, resolution)
+
+
+def _used(
+    spans: TraceSpans, labels: tuple[str, ...], objects: tuple[str, ...], used: Accesses
+) -> tuple[Accesses, tuple[str, ...]]:
+    """Give the accesses of lanes and the objects in their order; where there are none, each span is one to what it names."""
+    if not len(used.processor):
+        return Accesses(spans.processor, spans.label, spans.start, np.broadcast_to(1.0, len(spans.start))), labels
+    columns = _natural(objects)
+    return replace(used, target=np.argsort(columns)[used.target]), tuple(objects[each] for each in columns)
+
+
+def _natural(names: Sequence[str]) -> list[int]:
+    """Sort names, numbers in them by their value; give the indices."""
+    parts = [
+        [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split("([0-9]{1,18})", name)]
+        for name in names
+    ]
+    return sorted(range(len(names)), key=parts.__getitem__)
+
+
+def _as_array(column: Any) -> Any:
+    kind = np.intc if column.typecode == "i" else np.float64
+    return np.frombuffer(column, dtype=kind) if column else np.zeros(0, dtype=kind)
+
+
+def _in_order(spans: TraceSpans) -> TraceSpans:
+    """Sort by processor and start; of spans that begin together, the longer one first."""
+    key, start, end = spans.processor, spans.start, spans.end
+    later = (key[1:] > key[:-1]) | (
+        (key[1:] == key[:-1]) & ((start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] <= end[:-1])))
+    )
+    return spans if later.all() else spans.select(np.lexsort((-end, start, key)))
+
+
+def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
+    """Book each instant to the span that began last, and count the spans that overlap without one inside the other."""
+    over = (spans.processor[1:] == spans.processor[:-1]) & (spans.start[1:] < spans.end[:-1] - resolution)
+    nested = set(np.unique(spans.processor[:-1][over]).tolist())
+    if not nested:
+        return spans, 0
+    crossing, columns = 0, [list[Any](), [], [], []]
+    processors, firsts = np.unique(spans.processor, return_index=True)
+    ends = np.append(firsts[1:], len(spans.start))
+    for processor, first, end_ in zip(processors.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+        own = spans.select(slice(first, end_))
+        if processor in nested:
+            label, start, end, wrong = _top_of_stack(own, resolution)
+            crossing += wrong
+            owner = np.full(len(label), processor, dtype=np.intc)
+            own = TraceSpans(owner, *map(_as_array, (label, start, end)))
+        for column, name in zip(columns, TraceSpans.__slots__, strict=True):
+            column.append(getattr(own, name))
+    del spans
+    joined = []
+    while columns:
+        joined.append(np.concatenate(columns.pop(0)))
+    return TraceSpans(*joined), crossing
+
+
+def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], array[float], array[float], int]:
+    """Follow the spans of one processor, in order; give what is on top of the stack, piece by piece."""
+    labels, starts, ends, crossing = array("i"), array("d"), array("d"), 0
+    stack: list[tuple[float, int]] = []
+    reached = 0.0
+
+    def book(until: float, label: int) -> None:
+        labels.append(label)
+        starts.append(reached)
+        ends.append(until)
+
+    columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
+    for start, end, label in chain(
+        zip(*columns, strict=True), [(np.inf, np.inf, -1)]
+    ):  # the last one empties the stack
+        while stack and stack[-1][0] <= start + resolution:
+            until, top = stack.pop()
+            if until > reached:
+                book(until, top)
+                reached = until
+        if stack:
+            crossing += end > stack[-1][0] + resolution
+            if start > reached:
+                book(start, stack[-1][1])
+        stack.append((end, label))
+        reached = max(start, reached)
+    return labels, starts, ends, crossing
+
+
+def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
+    """Of branches that a processor executes side by side, keep the one that ends last; others fill what it leaves open.
+
+    Branches belong together from a time at which none runs to the next one. So it is for a fork, which the branch that ends
+    last ends, and whose other branches the account does not hold.
+    """
+    columns = (spans.processor, spans.start, spans.end, spans.label, lane)
+    kept: list[tuple[int, float, float, int]] = []
+    together: list[tuple[float, float, int, int]] = []
+    owner, reached = -1, 0.0
+    for processor, start, end, label, branch in sorted(zip(*(each.tolist() for each in columns), strict=True)):
+        if processor != owner or start >= reached - resolution:
+            kept += [(owner, *each) for each in _one_after_other(together)]
+            together, reached = [], 0.0
+        owner, reached = processor, max(reached, end)
+        together.append((start, end, label, branch))
+    kept += [(owner, *each) for each in _one_after_other(together)]
+    processors, starts, ends, labels = map(np.array, zip(*sorted(kept), strict=True))
+    return TraceSpans(processors, labels, starts, ends)
+
+
+def _one_after_other(together: Sequence[tuple[float, float, int, int]]) -> list[tuple[float, float, int]]:
+    """Lay the branches of a fork one over the other, the one that ends last on top: start, end, label of each piece."""
+    last: dict[int, float] = {}
+    for _, end, _, branch in together:
+        last[branch] = max(last.get(branch, 0.0), end)
+    free = [(min((start for start, *_ in together), default=0.0), max(last.values(), default=0.0))]
+    found = []
+    for branch in sorted(last, key=lambda each: -last[each]):
+        for start, end, label, own in together:
+            if own == branch:
+                found += [(max(start, a), min(end, b), label) for a, b in free if start < b and a < end]
+                free = [part for a, b in free for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
+    return found
+
+
+def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
+    """Take the timeline of a simulated run as a trace, as far as it holds all that every processor did.
+
+    Its accesses are the requests to stations, such as memory modules and the words of locks, and the times in monitors of
+    pools, each at its start; where there are none, each span is an access to what it is booked to.
+
+    Parameters
+    ----------
+    timeline : of a run
+    name : of the model, for notes
+    """
+    found, covered = TraceColumns(name), timeline.covered
+    for span in timeline.spans:
+        label = found.named(found.labels, timeline.component(span))
+        lane = found.named(found.lanes, (span.member, span.branch))
+        found.span(lane, label, span.start, span.end)
+        if label == found.labels.get("monitor") and span.start < covered:
+            found.access(lane, timeline.places[span.label], span.start)
+    for member, station, start in timeline.visits:
+        if start < covered and not is_processor(station):
+            found.access(found.named(found.lanes, (member, 0)), station, start)
+    return of_members(found, timeline.useful, timeline.covered, timeline.levels)
+
+
+def of_members(
+    found: TraceColumns, useful: Collection[str], until: float, levels: Mapping[str, Sequence[tuple[float, int, int]]]
+) -> ProgramTrace:
+    """Finish the trace of a simulated run, whose lanes are (member, branch).
+
+    Parameters
+    ----------
+    found : its columns
+    useful : components that are useful work
+    until : how far it is complete, in units of the columns
+    levels : by resource, (time, present, busy) from each change on
+    """
+    owners = [key[0] for key in found.lanes if isinstance(key, tuple)]
+    members = sorted(set(owners))
+    waiting = {}
+    for name, changes in levels.items():
+        times = np.array([time for time, _, _ in changes]) * found.scale
+        waiting[name] = times, np.array([float(present - busy) for _, present, busy in changes])
+    belongs = list(map(members.index, owners))
+    return found.finished([f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting)

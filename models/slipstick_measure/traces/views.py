@@ -1,0 +1,268 @@
+"""Views of a trace: access matrix, concurrency, utilization and work by window, contention in a network of switches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from slipstick.answer import Value
+from slipstick.errors import ModelError
+from slipstick.late import np
+from slipstick.model.machine import omega_outputs
+from slipstick.schema.kinds.machine import SharedMemorySpec
+from slipstick.schema.library import Library, spec_model
+from slipstick.schema.text import Mark
+from slipstick.schema.validate import validate
+from slipstick_measure.account import measured
+from slipstick_measure.results import TraceViews
+from slipstick_measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans
+
+WINDOWS = 40
+"""Windows that a trace is cut into by default."""
+
+MOST_WINDOWS = 10_000
+_PIECE, _INSTANT = 1 << 20, 1e-9
+NAMED = 4096
+"""Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only the sums are."""
+
+MOST_CELLS = 4_000_000
+"""Cells of a matrix, and of slots and outputs that are counted at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedNetwork:
+    """Stages of k x k switches between processors and memory modules, as contention needs them.
+
+    Parameters
+    ----------
+    radix : k, inputs and outputs of a switch [1]
+    stages : how many [1]
+    slot : how long a request occupies its path [s]
+    """
+
+    radix: int
+    stages: int
+    slot: float
+
+    def outputs(self, source: Indices, target: Indices) -> Mapping[str, Indices]:
+        """Give the output that each request needs at each stage, and the module; see `slipstick.model.machine.omega_outputs`."""
+        return omega_outputs(self.radix, self.stages, source, target)
+
+    @property
+    def ports(self) -> int | None:
+        """Processors and modules that it joins; None where there are no stages."""
+        return self.radix**self.stages if self.stages else None
+
+
+def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
+    """Give the network of a machine; a bus, a ring or a crossbar is one without stages: modules contend only.
+
+    A circuit is held from the request to the reply, so for two ways through all stages, the data and the module; a packet occupies
+    an output for its data.
+
+    Parameters
+    ----------
+    reference : name in the catalogue, or path
+    library : what was read so far
+    mark : where the reference is written
+
+    Raises
+    ------
+    SpecError : there is no such machine, or it has no shared memory
+    """
+    tree = library.load("machine", reference, mark, "machine")
+    spec = validate(spec_model("machine", tree), tree)
+    if not isinstance(spec, SharedMemorySpec):
+        place = mark or Mark(reference, 1, 1)
+        why = f"{reference} has no shared memory, so no network between processors and modules"
+        raise place.error(why, "machine")
+    between, access = spec.interconnect, spec.memory.access.value
+    if between.kind != "multistage":
+        return SwitchedNetwork(1, 0, access)
+    stages = round(np.ceil(np.log(between.ports.value) / np.log(between.radix.value) - 1e-9))
+    held = 2 * stages * between.hop.value + access if between.switching == "circuit" else 0.0
+    return SwitchedNetwork(int(between.radix.value), stages, between.transfer.value + held)
+
+
+def conflicts(
+    network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
+) -> dict[str, tuple[Array, Array]]:
+    """Count the requests beyond the first that want the same output in the same slot of time, for each stage.
+
+    Parameters
+    ----------
+    network : that they go through
+    source, target : numbers of processors and modules, from 0
+    time : of each request [s]
+    count : requests made at once there
+
+    Returns
+    -------
+    by stage, the beginnings of the slots in which requests conflict [s], and how many do
+    """
+    slot = np.floor(time / network.slot + 1e-9).astype(np.int64)
+    found = {}
+    for stage, output in network.outputs(source, target).items():
+        span = int(output.max(initial=0)) + 1
+        keys, where = np.unique(slot * span + output, return_inverse=True)
+        beyond = np.maximum(np.bincount(where.reshape(-1), count) - 1.0, 0.0)
+        found[stage] = (keys // span)[beyond > 0] * network.slot, beyond[beyond > 0]
+    return found
+
+
+def by_window(spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: Array | None = None) -> Array:
+    """Add up the time of spans in each window, by a key: (keys, windows) [s]. What lies in several windows is parted exactly.
+
+    Parameters
+    ----------
+    spans : stretches of time
+    key : of each span, 0 to keys - 1
+    keys : how many
+    edges : of the windows, from 0, equally far apart [s]
+    weight : of each span; 1 if None
+    """
+    count, width = len(edges) - 1, edges[1] - edges[0]
+    # What a span adds from its start on, less what it would add from its end on.
+    found = np.zeros((keys, count + 1))
+    for first in range(0, len(key), _PIECE):
+        piece = slice(first, first + _PIECE)
+        for sign, at in ((1.0, spans.start[piece]), (-1.0, spans.end[piece])):
+            place = np.clip((at / width).astype(np.int64), 0, count - 1)
+            cell = key[piece].astype(np.int64) * (count + 1) + place
+            each = np.broadcast_to(sign, len(at)) if weight is None else sign * weight[piece]
+            # The rest of its own window, and the whole of each later one.
+            found += np.bincount(cell, each * (edges[place + 1] - at), found.size).reshape(keys, -1)
+            found += np.cumsum(np.bincount(cell + 1, each * width, found.size).reshape(keys, -1), axis=1)
+    return np.maximum(found[:, :count], 0.0)  # what cancels leaves the last digits
+
+
+def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
+    """Give how many processors are at useful work from each time on: (times [s], numbers)."""
+    busy = trace.busy
+    starts, ends = np.sort(busy.start), np.sort(busy.end)
+    times = np.unique(np.concatenate([[0.0], starts, ends]))
+    return times, np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
+
+
+def matrix(trace: ProgramTrace) -> Array:
+    """Count the accesses of each processor to each object: (processors, objects).
+
+    Raises
+    ------
+    ModelError : too many of both
+    """
+    rows, columns = len(trace.processors), len(trace.objects)
+    if rows * columns > MOST_CELLS:
+        raise ModelError(
+            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some with --only"
+        )
+    key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
+    found: Array = np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
+    return found
+
+
+def numbers_of(names: Sequence[str], ports: int | None) -> Indices:
+    """Read the number of a processor or module from the end of its name.
+
+    Raises
+    ------
+    ModelError : a name has none, or the machine has no such number
+    """
+    found = []
+    for name in names:
+        match = re.search(r"[0-9]{1,9}$", name)
+        if match is None or (ports is not None and int(match[0]) >= ports):
+            raise ModelError(
+                f"{name[:60]!r} is no number of a processor or module of the machine, which are 0 to {(ports or 1e9) - 1:g}"
+            )
+        found.append(int(match[0]))
+    return np.array(found, dtype=np.int64)
+
+
+def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None) -> TraceViews:
+    """Make all views of a trace, its account, and values of both.
+
+    Parameters
+    ----------
+    trace : what was traced
+    width : of a window [s]; a fortieth of the trace if None
+    network : of the machine, for contention; if None, what waits at resources, where the trace says it
+
+    Raises
+    ------
+    ModelError : the windows are too many, or the network has no such processor or module
+    """
+    windows = WINDOWS if width is None else int(np.ceil(trace.end / width - 1e-9))
+    if not 0 < windows <= MOST_WINDOWS:
+        raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
+    edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
+    busy, spans = trace.busy, trace.spans
+    utilization = by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
+        edges[1] - edges[0], trace.end - edges[:-1]
+    )
+    work = by_window(spans, spans.label, len(trace.labels), edges)
+    found = measured(trace.measurements())
+    (answer,) = found.answers
+    times, active = concurrency(trace)
+    each: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
+    contended = _contention(trace, edges, network)
+    counts = matrix(trace)
+    values = {
+        "concurrency": Value(float(each @ np.arange(len(each))) / trace.end, "1"),
+        # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
+        "largest_concurrency": Value(float(np.flatnonzero(each > _INSTANT * trace.end).max(initial=0)), "1"),
+        "accesses": Value(float(counts.sum()), "1"),
+        **_named(trace, counts),
+        "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
+        **{
+            f"contention[{name}]": Value(float(each.sum()), "1" if network else "s") for name, each in contended.items()
+        },
+    }
+    return TraceViews(
+        trace.file,
+        replace(answer, values={**answer.values, **values}),
+        trace.processors,
+        trace.objects,
+        counts,
+        edges,
+        utilization,
+        {name: work[at] for at, name in enumerate(trace.labels) if work[at].any()},
+        each,
+        contended,
+        network is not None,
+        trace.notes,
+    )
+
+
+def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
+    """Name the cells of a matrix and its sums as values; of a large one no cells."""
+    by_object, by_processor = (
+        zip(trace.objects, counts.sum(axis=0), strict=True),
+        zip(trace.processors, counts.sum(axis=1), strict=True),
+    )
+    found = {f"all,{name}": each for name, each in by_object} | {f"{name},all": each for name, each in by_processor}
+    if counts.size <= NAMED:
+        names = map(",".join, product(trace.processors, trace.objects))
+        found |= dict(zip(names, counts.flat, strict=True))
+    return {f"accesses[{name}]": Value(float(each), "1") for name, each in found.items()}
+
+
+def _contention(trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None) -> dict[str, Array]:
+    """Add up conflicts in each window by stage or, without a network, the seconds that requests wait at each resource."""
+    count = len(edges) - 1
+    if network is not None:
+        source, target = numbers_of(trace.processors, network.ports), numbers_of(trace.objects, network.ports)
+        used = trace.accesses
+        found = conflicts(network, source[used.processor], target[used.target], used.time, np.asarray(used.count))
+        places = {
+            name: np.clip(np.searchsorted(edges, at, "right") - 1, 0, count - 1) for name, (at, _) in found.items()
+        }
+        return {name: np.bincount(places[name], beyond, count).astype(float) for name, (_, beyond) in found.items()}
+    waits = {}
+    for name, (times, waiting) in trace.waiting.items():
+        start, end = np.minimum(times, trace.end), np.minimum(np.append(times[1:], trace.end), trace.end)
+        none = np.zeros(len(times), dtype=np.int64)
+        waits[name] = by_window(TraceSpans(none, none, start, end), none, 1, edges, waiting)[0]
+    return {name: each for name, each in waits.items() if each.any()}

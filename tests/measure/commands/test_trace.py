@@ -1,0 +1,144 @@
+"""The command that shows traces, and the question of a study that does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.study.run import prepare, run
+from slipstick_measure.commands.measured import VIEWS
+from slipstick_measure.questions.traces import TracesResult
+
+FILES = Path(__file__).parents[1] / "traces" / "files"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_simulated_run_is_shown_and_drawn(view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, picture = tmp_path / "run.json", tmp_path / f"{view}.svg"
+    assert main(["solve", "lock-and-bus", "--with", "closed-form", "--timeline", str(trace)]) == 0
+    capsys.readouterr()
+    assert main(["trace", str(trace), "--view", view, "--window", "4 ms", "--picture", str(picture)]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("wrote ")
+    assert len(said.err.splitlines()) == 1
+    for part in ("where the processors go", "Accesses, processors by objects:", "By window:", "contention: door"):
+        assert part in said.out
+    assert picture.stat().st_size > 5000
+
+
+def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(FILES / "records.csv")
+    assert main(["trace", path, "--json", "--window", "25 us", "--machine", "bbn-gp1000"]) == 0
+    document = json.loads(capsys.readouterr().out)["traces"][path]
+    assert (document["processors"], document["objects"]) == (["0", "1"], ["1", "2", "3"])
+    assert document["matrix"] == [[1.0, 0.0, 1.0], [0.0, 7.0, 1.0]]
+    assert len(document["edges"]) == 5
+    assert document["utilization"][1] == pytest.approx([0.8, 0.6, 1.0, 1.0])
+    assert document["contention"]["module"] == [0, 0, 0, 6]
+    assert document["answer"]["values"]["concurrency"]["value"] == pytest.approx(1.65)
+
+
+def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for processors in (1, 2, 4):
+        rows = "".join(f"0,{each},create\n{60 // processors + 5},{each},end\n" for each in range(processors))
+        (tmp_path / f"{processors}.csv").write_text(f"time [ms],processor,event\n{rows}")
+    files = [str(tmp_path / f"{each}.csv") for each in (1, 2, 4)]
+    assert main(["measured", *files, "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert [(each["point"]["p"], each["values"]["time"]["value"]) for each in answers] == [
+        (1, pytest.approx(0.065)),
+        (2, pytest.approx(0.035)),
+        (4, pytest.approx(0.020)),
+    ]
+    assert main(["fit", *files, *files, "--model", "amdahl", "--json"]) == 0
+    (fit,) = json.loads(capsys.readouterr().out)["answers"]
+    assert fit["values"]["serial"]["value"] == pytest.approx(1 / 13, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--useful", "work"], "there is no activity in the trace 'work'"),
+        (["--only", "p9"], "there is no processor in the trace 'p9'"),
+        (["--from", "1 s"], "the trace lasts 0.0001 s; there is nothing from 1 s to 0.0001 s"),
+        (["--machine", "atm-oc3"], "there is no machine 'atm-oc3'"),
+        (["--window", "4 B"], "--window"),
+        (["--picture", "x.gif"], "pictures are drawn into a file that ends in .png or .svg, not into x.gif"),
+    ],
+)
+def test_what_a_trace_cannot_show_is_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["trace", str(FILES / "records.csv"), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "there is no such file"),
+        (b"time [us],processor,event\n0,\xff,create\n", "byte 0xff near byte 37 is not UTF-8"),
+        (b"", "this is no trace"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_for_that(
+    content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["trace", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def study(tmp_path: Path, trace: str, more: str = "") -> str:
+    """Write a study of one trace."""
+    path = tmp_path / "mine.yaml"
+    (tmp_path / "records.csv").write_text((FILES / "records.csv").read_text())
+    path.write_text(f"study: 1\ntitle: t\nbase: {{model: lock-and-bus}}\ntraces:\n  one: {trace}\n{more}")
+    return str(path)
+
+
+def test_a_study_shows_compares_and_draws_traces(tmp_path: Path) -> None:
+    picture = "pictures:\n  - {kind: trace, name: m, title: t, traces: [one], view: matrix}\n"
+    statement = "statements:\n  s: {says: x, value: accesses, of: [one], about: 10, within: 0.1}\n"
+    prepared = prepare(study(tmp_path, "{data: records.csv, machine: bbn-gp1000}", picture + statement))
+    results = run(prepared)
+    traces = results.questions["traces"]
+    assert isinstance(traces, TracesResult)
+    assert results.named_answer("one")["accesses"] == 10.0
+    assert "1 hit, 0 misses" in results.questions["statements"].text()
+    assert "on average 1.65 of them at useful work, at most 2;" in traces.text()
+    assert [table.name for table in traces.tables()] == ["trace/one"]
+    assert any("Accesses, processors by objects" in part for part in traces.parts() if isinstance(part, str))
+
+
+def test_a_case_is_traced(tmp_path: Path) -> None:
+    results = run(prepare(study(tmp_path, "{case: base, cycles: 2, from: 1 ms, to: 9 ms, window: 2 ms}")))
+    assert results.named_answer("one")["time"] == pytest.approx(8e-3)
+
+
+@pytest.mark.parametrize(
+    ("trace", "more", "said"),
+    [
+        ("{data: x.csv}", "", "there is no file of measurements 'x.csv'; check its name"),
+        ("{case: base, data: x}", "", "a trace is read from data, or simulated from a case; give one of the two"),
+        ("{case: bas}", "", "there is no case 'bas'"),
+        ("{case: base, useful: [wrok]}", "", "traces.one.useful: there is no activity in the trace 'wrok'"),
+        ("{case: base, from: 9 s}", "", "traces.one.from: the trace lasts"),
+        (
+            "{case: base}",
+            "pictures:\n  - {kind: trace, name: m, title: t, traces: [two], view: matrix}\n",
+            "pictures.0.traces.0: there is no trace 'two'; known: one",
+        ),
+    ],
+)
+def test_what_a_study_cannot_trace_is_refused(
+    trace: str, more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", study(tmp_path, trace, more)]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,205 @@
+"""Measured runs in a study: accounts, fits, and what-ifs of a fitted base."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import NoAnswerError, SpecError
+from slipstick.report.page import page
+from slipstick.report.pictures import stacks
+from slipstick.results.study import Results
+from slipstick.schema.inputs import build, resolve
+from slipstick.schema.kinds.study import BarsSpec
+from slipstick.study.check import check_file
+from slipstick.study.questions.compare import CompareResult
+from slipstick.study.run import prepare, run
+from slipstick_measure.questions.fits import FitsResult
+from slipstick_measure.questions.measured import MeasuredResult
+from slipstick_measure.report.fits import needed
+from tests.questions import result_of
+
+MODEL = """activity: 1
+parameters: {work: 1 s, serial: 1 s, p: 1}
+population: {processors: 1}
+cycle:
+  - {name: work, delay: work / p}
+  - {name: serial, delay: serial, component: serial}
+"""
+START = "  - {name: start, delay: start, component: start}\n"
+STUDY = """study: 1
+base: {model: model.yaml, parameters.p: 64}
+fits:
+  runs:
+    data: runs.csv
+    free: [parameters.work, parameters.serial=0 s..100 s]
+    population: parameters.p
+    families: [amdahl]
+    at: [64]
+what_if:
+  no-serial: {parameters.serial: 0 s}
+"""
+
+
+def written(folder: Path, study: str = STUDY) -> Path:
+    (folder / "model.yaml").write_text(MODEL)
+    rows = [f"{p},{time}" for p in (1, 2, 4, 8, 16) for time in (5 + 95 / p, 5.1 + 94 / p)]
+    (folder / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
+    (folder / "study.yaml").write_text(study)
+    return folder / "study.yaml"
+
+
+def answered(path: Path) -> Results:
+    return run(prepare(str(path)))
+
+
+def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    prepared = prepare(str(path))
+    found = run(prepared)
+    assert found.cases["base"]["time"] == pytest.approx(5.05 + 94.5 / 64, rel=0.01)
+    assert found.cases["no-serial"]["time"] == pytest.approx(94.5 / 64, rel=0.01)
+    fitting = result_of(found, FitsResult).fits["runs"]
+    assert {answer.model for answer in fitting.answers} == {"model", "amdahl"}
+    built = build(resolve(prepared.cases["base"], prepared.context.library))
+    assert built.entries["parameters.serial"].source == "fitted to runs.csv"
+    assert sorted(found.hashes) == ["model.yaml", "runs.csv", "study.yaml"]
+    text = page(found, prepared.spec, {}, "slipstick run study")
+    assert "Fitted to runs.csv." in text
+    assert "| parameters.serial |" in text
+    assert check_file(path) == "study"
+
+
+def test_json_and_tables_have_the_fits_and_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = STUDY.replace("what_if:", "measured: {runs: {data: runs.csv}}\nwhat_if:")
+    assert main(["run", str(written(tmp_path, text)), "--out", str(tmp_path / "out"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = document["fits"]["runs"]
+    assert found["verdict"].startswith("the data")
+    best = found["answers"][0]
+    assert len(document["measured"]["runs"]) == 5
+    with (tmp_path / "out/fits.csv").open(newline="") as lines:
+        rows = {(row["model"], row["value"]): row for row in csv.DictReader(lines)}
+    predicted = rows[best["model"], "time[64]"]
+    assert (float(predicted["is"]), predicted["unit"]) == (best["values"]["time[64]"]["value"], "s")
+    assert float(predicted["low"]) < float(predicted["is"]) < float(predicted["high"])
+    with (tmp_path / "out/results.csv").open(newline="") as lines:
+        runs = [row for row in csv.DictReader(lines) if row["sweep"] == "measured/runs"]
+    assert [row["p [1]"] for row in runs] == ["1.0", "2.0", "4.0", "8.0", "16.0"]
+    assert [float(row["speedup [1]"]) for row in runs] == pytest.approx(
+        [each["values"]["speedup"]["value"] for each in document["measured"]["runs"]]
+    )
+
+
+def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
+    made = "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false, noise: 2%}"
+    text = STUDY.replace("data: runs.csv", made).replace("parameters.serial: 0 s", "parameters.serial: 2 s")
+    one, other = (result_of(answered(written(tmp_path, text)), FitsResult).fits["runs"] for _ in range(2))
+    assert one.time == other.time
+    assert one.truth == {64.0: pytest.approx((1 / 64 + 1) / 64)}
+    assert one.source == "timings made up from base"
+
+
+def test_measured_runs_stand_beside_what_was_printed(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("""study: 1
+measured:
+  lucier: {data: lucier-1988}
+compare:
+  - {title: T1, unit: s, columns: [lucier-1, lucier-16],
+     rows: [{row: estimate, sum: [one_processor_estimate], printed: [6012, 6176]}]}
+""")
+    found = answered(path)
+    assert [cell.agrees for cell in result_of(found, CompareResult).compared[0].rows[0].cells] == [True, True]
+    assert found.cases == {}
+    assert len(result_of(found, MeasuredResult).measured["lucier"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("data: runs.csv", "data: run.csv", "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name"),
+        ("[amdahl]", "[amdal]", "study.yaml:8:15: fits.runs.families: there is no family of models 'amdal'; did you mean"),
+        ("[parameters.work,", "[parameters.wrk,", "study.yaml:6:12: free: model has no number at 'parameters.wrk'"),
+        ("    data: runs.csv\n", "", "a fit needs data, or timings made up from a case (made), one of the two"),
+        ("data: runs.csv", "made: {case: bas, processors: [1]}", "fits.runs.made.case: there is no case 'bas'"),
+        ("    at: [64]", "    at: [64]\n    of_size: 7", "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run has a size"),
+        ("    at: [64]", "    at: [64]\n    region: door", "study.yaml:10:13: fits.runs.region: there is no region"),
+        ("data: runs.csv", "made: {case: base, processors: [1]}\n    region: a", "made-up timings have no regions and one size; leave out region and of_size"),
+        ("what_if:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\nwhat_if:", "there is no fit 'rns'; did you mean 'runs'?"),
+        ("base: {model: model.yaml, parameters.p: 64}", "measured: {a: {data: runs.csv, region: door}}", "study.yaml:2:40: measured.a.region: there is no region"),
+        ("  no-serial: {", "  no-serial: {model: model.yaml, ", ""),
+        ("what_if:", "  more: {data: runs.csv, free: [parameters.work]}\nwhat_if:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_where_it_stands(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace(old, new))
+    if not message:
+        assert check_file(path) == "study"
+        return
+    with pytest.raises(SpecError) as caught:
+        check_file(path)
+    assert message in str(caught.value)
+
+
+def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("[amdahl]", "[usl]"))
+    rows = [
+        f"{p},{100 / p * (1 + 0.02 * (p - 1) + 0.01 * p * (p - 1)) * (1 + 0.001 * (p % 3))}"
+        for p in (1, 2, 3, 4, 8, 16, 24)
+    ]
+    (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
+    prepared = prepare(str(path))
+    results = run(prepared)
+    found = result_of(results, FitsResult).fits["runs"]
+    assert (found.answers[0].model, found.laid) == ("usl", "model")
+    behind = found.answers[1]["behind"]
+    words = f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
+    assert found.warnings[-1] == words
+    text = page(results, prepared.spec, {}, "slipstick run study")
+    assert f"- warning: {words}" in text
+    assert "| parameters.serial |" in text
+
+
+def test_free_paths_need_a_base(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        STUDY.replace("base: {model: model.yaml, parameters.p: 64}\n", "").replace(
+            "{parameters", "{model: model.yaml, parameters"
+        ),
+    )
+    with pytest.raises(SpecError, match="free paths are those of the base; name its model"):
+        check_file(path)
+
+
+def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "model.yaml").write_text(MODEL.replace("serial: 1 s", "serial: 1 s, start: 1 s") + START)
+    path.write_text(STUDY.replace("[parameters.work,", "[parameters.start, parameters.work,"))
+    rows = [f"{p},{10 / p + 0.1 * again}" for p in (1, 2) for again in range(4)]
+    (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]))
+    with pytest.raises(NoAnswerError, match="the base cannot be fitted to"):
+        prepare(str(path))
+
+
+def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
+    assert "Efficiency is at least 60 % up to p = " in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
+
+
+def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
+    (tmp_path / "waits.csv").write_text("p,region,metric,unit,value\n2,,time,s,10\n2,door,wait,s,4\n")
+    bars = "{kind: bars, name: bars, title: t, cases: [runs-2], stack: component}"
+    path = tmp_path / "study.yaml"
+    path.write_text(f"study: 1\nmeasured: {{runs: {{data: waits.csv}}}}\npictures:\n  - {bars}\n")
+    prepared = prepare(str(path))
+    (picture,) = prepared.spec.pictures
+    assert isinstance(picture, BarsSpec)
+    assert stacks(run(prepared), picture) == {"runs-2": {"busy": 8.0, "door": 2.0}}
+    path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
+    with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
+        prepare(str(path))

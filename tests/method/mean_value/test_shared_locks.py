@@ -1,0 +1,96 @@
+"""Reader-writer locks by mean value: exact beside Markov chains where it must be, near simulation elsewhere, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from slipstick import (
+    Model,
+    ReaderWriterLock,
+    closed_model,
+    delay,
+    fork,
+    grouped_model,
+    hold,
+    open_model,
+    service,
+    solve,
+)
+from slipstick.errors import NoAnswerError
+from slipstick.method.mean_value import MeanValue
+from slipstick.model.activity import Activity
+from slipstick.model.system import Resource
+from slipstick.vocabulary import READER_WRITER_ORDERS
+from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
+
+
+@pytest.mark.parametrize("order", READER_WRITER_ORDERS)
+@pytest.mark.parametrize("readers", [1, 2, 10**6])
+@pytest.mark.parametrize(("users", "writers"), [(2, 0.7), (5, 0.3)])
+def test_exponential_times_behind_a_delay_are_exact(users: int, writers: float, order: str, readers: int) -> None:
+    answer = solve(readers_and_writers(users, writers, 1.5, order, readers), method="mean-value")
+    assert answer["throughput"] == pytest.approx(cycles_a_second(users, writers, 1.5, order, readers), rel=1e-7)
+    assert answer.account["lock:table"] == pytest.approx(answer["wait[table]"])
+    assert ("utilization[table]" in answer.values) == (readers < 10**6)
+
+
+@pytest.mark.parametrize("order", READER_WRITER_ORDERS)
+def test_writers_alone_have_a_lock_and_readers_alone_never_wait(order: str) -> None:
+    def time(mode: str) -> float:
+        cycle = delay(4.0, name="think", scv=1) >> hold("table", delay(1.0, name="inside", scv=1), mode)
+        found = solve(closed_model(cycle, 6, resources={"table": ReaderWriterLock(order)}), method="mean-value")["time"]
+        assert found is not None
+        return found
+
+    lock = closed_model(delay(4.0, name="think", scv=1) >> hold("lock", delay(1.0, name="inside", scv=1)), 6)
+    assert time("write") == pytest.approx(solve(lock, method="mean-value")["time"], rel=1e-6)
+    assert time("read") == pytest.approx(5.0, rel=1e-6)
+
+
+def test_the_gradient_is_the_limit_of_small_differences() -> None:
+    form = MeanValue(readers_and_writers(4, 0.3, 1.5, "fair"))
+    for name, slope in form.points({}).answer(0).gradient["time"].items():
+        value = form.tape.parameters[name].value or 0.0
+        if name.endswith(".p"):
+            continue  # the other probability would have to move as well
+        up, down = form.times({name: value * np.array([1 + 1e-5, 1 - 1e-5])})
+        assert slope == pytest.approx((up - down) / (2e-5 * value), rel=1e-4), name
+
+
+def test_a_curve_over_processors_rises_and_a_part_under_the_lock_is_no_promise() -> None:
+    form = MeanValue(readers_and_writers(4, 0.3, 1.5, "writer-first"))
+    assert (np.diff(form.times({"population.processors": np.arange(1.0, 13.0)})) > 0).all()
+    assert form.points({}).answer(0).notes[0].startswith("reader-writer locks table: waits of a Markov chain")
+
+
+TABLE: dict[str, Resource] = {"table": ReaderWriterLock()}
+THINK, READ = delay(2.0, name="think", scv=1), hold("table", delay(1.0, name="read", scv=1), "read")
+REFUSED: list[tuple[Callable[[Activity], Model], str]] = [
+    (lambda cycle: open_model(cycle, 0.1, resources=TABLE), "processors that are not all alike, or come and go"),
+    (lambda cycle: grouped_model({"a": (2, cycle), "b": (1, THINK)}, resources=TABLE), "processors that are not all alike"),
+    (lambda cycle: closed_model(THINK >> fork(READ, delay(1.0)), 3, resources=TABLE), "forks, pipelines and barriers"),
+    (lambda cycle: closed_model(THINK >> hold("door", READ), 3, resources=TABLE), "locks inside others"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "why"), REFUSED)
+def test_what_the_chain_is_not_for_is_refused(made: Callable[[Activity], Model], why: str) -> None:
+    model = made(THINK >> READ)
+    with pytest.raises(NoAnswerError, match=f"no approximation of waits for table with {why}") as caught:
+        solve(model, method="mean-value")
+    assert str(caught.value).endswith(": a reader-writer lock beside these is simulated, and bounds enclose it")
+
+
+def test_mean_value_is_the_default() -> None:
+    assert solve(readers_and_writers(2, 0.3, 1.5, "fair")).method == "mean-value"
+    served = closed_model(THINK >> hold("table", service("disk", 1.0, scv=1), "read"), 3, resources=TABLE)
+    (said,) = (note for note in solve(served, method="mean-value").notes if "none is promised" in note)
+    assert said.startswith("a station that readers use under a reader-writer lock: errors of up to ")
+
+
+def test_more_processors_than_are_counted_in_a_time_are_refused() -> None:
+    with pytest.raises(NoAnswerError, match="a whole number from 1 to 256, got 257"):
+        solve(closed_model(THINK >> READ, 257, resources=TABLE), method="mean-value")

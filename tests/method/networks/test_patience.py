@@ -1,0 +1,182 @@
+"""Customers that abandon queues: Erlang A as a law, as a Markov chain and simulated; time-outs against Barrer's M/M/1+D."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import pytest
+
+from slipstick import (
+    Answer,
+    QueueingNetwork,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+    transient,
+)
+from slipstick.errors import NoAnswerError, SlipstickError
+from slipstick.law import LAWS
+from slipstick.sim.settings import Simulation
+
+
+def calls(servers: int, rate: float, service: float, patience: float) -> QueueingNetwork:
+    queue = station(service={"calls": service}, servers=servers, patience={"calls": patience})
+    return network({"calls": open_class(rate)}, {"agents": queue})
+
+
+def agree(exact: Answer, simulated: Answer, *names: str) -> None:
+    for name in names:
+        value = simulated.values[name]
+        assert value.low is not None, name
+        assert value.high is not None, name
+        wide = value.high - value.low
+        assert value.low - wide / 2 <= (exact[name] or 0.0) <= value.high + wide / 2, name
+
+
+@pytest.mark.parametrize(
+    ("servers", "rate", "service", "patience", "share"),
+    [
+        (50, 0.8, 60.0, 120.0, 0.03091225),
+        (1, 1.0, 1.0, 1.0, 1 / exp(1)),
+        (2, 3.0, 1.0, 2.0, 0.384559),
+        (10, 12.0, 1.0, 0.5, 0.232906),
+    ],
+)
+def test_a_chain_has_the_values_of_erlang_a(
+    servers: int, rate: float, service: float, patience: float, share: float
+) -> None:
+    answer = solve(calls(servers, rate, service, patience))
+    assert answer.exact
+    assert answer["abandonment[calls,agents]"] == pytest.approx(share, rel=2e-6)
+    assert answer["waiting_time[calls,agents]"] == pytest.approx(patience * share, rel=2e-6)
+    assert answer["throughput[calls]"] == pytest.approx(rate * (1 - share), rel=2e-6)
+    assert answer["utilization[agents]"] == pytest.approx(rate * (1 - share) * service / servers, rel=2e-6)
+    for law, value in (("abandonment", "abandonment"), ("waiting-time", "waiting_time")):
+        given = {"servers": servers, "service": service, "arrivals": rate, "patience": patience}
+        told = LAWS[f"mmc-patience-{law}"](**given)
+        assert told == pytest.approx(answer[f"{value}[calls,agents]"], rel=1e-11)
+
+
+def test_a_time_out_has_the_shares_of_barrer() -> None:
+    """M/M/1+D: the work found has density l P0 exp(-(m - l) w) up to T and falls as exp(-m w) behind it."""
+    model = network({"web": open_class(0.8)}, {"cpu": station(service={"web": 1.0}, timeout={"web": 1.0})})
+    empty = 1 / (1 + 0.8 * ((1 - exp(-0.2)) / 0.2 + exp(0.8) * exp(-1.0)))
+    found = solve(model, method="simulation", simulation=Simulation(seed=3, cycles=10_000))
+    share = found.values["abandonment[web,cpu]"]
+    assert share.low is not None
+    assert share.high is not None
+    assert share.low <= 0.8 * empty * exp(-0.2) <= share.high
+    with pytest.raises(
+        NoAnswerError, match="the time-out at cpu is constant, which a chain does not take; ask for simulation"
+    ):
+        solve(model)
+
+
+def queues() -> list[QueueingNetwork]:
+    """Each order of service that the chain and the simulator take, closed and open classes, and classes of a chain."""
+    two: dict[str, Any] = {"a": open_class(0.5), "b": closed_class(2, think_time=1.0)}
+    patient: dict[str, Any] = {"service": {"a": 1.0, "b": 0.5}, "patience": {"a": 2.0, "b": 1.0}}
+    closed = {"a": closed_class(4, think_time=0.5), "b": closed_class(2, think_time=1.0)}
+    switching = network(
+        {},
+        {
+            "q": station(service={"a": 1.0, "b": 0.5}, patience={"a": 1.0, "b": 2.0}, discipline="random"),
+            "z": station(service={"a": 0.3}),
+        },
+        chains={"all": chain(["a", "b"], closed_class(5, think_time=0.2), ("a", "q"))},
+        routing=[
+            route(("a", "q"), ("a", "z"), 0.5),
+            route(("a", "q"), ("b", "q"), 0.5),
+            route(("b", "q"), ("a", "q"), 1.0),
+            route(("a", "z"), ("a", "q"), 1.0),
+        ],
+    )
+    then = station(service={"a": 0.5}, capacity=3)
+    return [
+        network(two, {"q": station(**patient, discipline="random"), "p": then}),
+        network(two, {"q": station(**patient, discipline="priority", priority={"a": 1, "b": 0}, capacity=4)}),
+        network(closed, {"q": station(**patient)}),
+        network(
+            {"a": open_class(0.8)},
+            {"q": station(service={"a": 1.0}, scv={"a": 4.0}, patience={"a": 2.0}, discipline="lcfs")},
+        ),
+        switching,
+    ]
+
+
+@pytest.mark.parametrize("which", range(5))
+def test_simulation_and_chain_agree(which: int) -> None:
+    model = queues()[which]
+    exact = solve(model)
+    found = solve(model, method="simulation", simulation=Simulation(seed=4, cycles=6_000))
+    names = [name for name, each in exact.values.items() if name in found.values and each.value is not None]
+    kinds = (
+        "throughput",
+        "response_time",
+        "time_per_visit",
+        "waiting_time",
+        "utilization",
+        "queue_length",
+        "abandonment",
+    )
+    agree(exact, found, *(name for name in names if name.partition("[")[0] in kinds))
+    assert any(name.startswith("abandonment[") for name in names)
+    for name, seconds in exact.account.items():
+        assert found.account[name] == pytest.approx(seconds, rel=0.1), name
+
+
+def test_patience_is_differentiated_and_looked_at_on_the_way() -> None:
+    model = calls(2, 3.0, 1.0, 2.0)
+    slope = solve(model).gradient["response_time[calls]"]["stations.agents.patience.calls"]
+    up, down = (solve(calls(2, 3.0, 1.0, 2.0 + step))["response_time[calls]"] or 0.0 for step in (1e-4, -1e-4))
+    assert slope == pytest.approx((up - down) / 2e-4, rel=1e-5)
+    settled = transient(model, [60.0])["queue_length[agents]"].item()
+    assert settled == pytest.approx(solve(model)["queue_length[agents]"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"patience": {"b": 1.0}}, "b has no service at q; leave its patience out"),
+        ({"patience": {"a": 1.0}, "timeout": {"a": 1.0}}, "a has a patience at q, too; give one of them"),
+        (
+            {"timeout": {"a": 1.0}, "discipline": "ps"},
+            "a station that is ps has no queue that customers abandon before",
+        ),
+        ({"patience": {"a": 1.0}, "rates": [1.0]}, "a station with rates has no queue that customers abandon"),
+        ({"patience": {"a": 0.0}}, "the patience of a at q must be above 0 s; with capacity none waits"),
+        (
+            {"patience": {"a": 1.0}, "capacity": 3, "blocking": "repeat"},
+            "customers that abandon q are not covered where it blocks; leave patience or blocking out",
+        ),
+    ],
+)
+def test_patience_that_means_nothing_is_refused(given: dict[str, Any], message: str) -> None:
+    classes = {"a": open_class(0.5), "b": open_class(0.1)}
+    with pytest.raises(SlipstickError, match=message):
+        network(classes, {"q": station(service={"a": 1.0}, **given), "r": station(service={"b": 1.0})})
+
+
+def test_other_methods_say_what_to_ask_for() -> None:
+    model = calls(1, 1.0, 1.0, 1.0)
+    for method in ("exact", "linearizer"):
+        with pytest.raises(
+            NoAnswerError, match=f"abandon the queue of agents, which the method {method} does not take"
+        ):
+            solve(model, method=method)
+    with pytest.raises(NoAnswerError, match=r"stations.agents.patience.calls must be above 0 s"):
+        solve(model, set={"stations.agents.patience.calls": 0.0})
+
+
+def test_a_file_says_it(tmp_path: Any) -> None:
+    path = tmp_path / "desk.yaml"
+    path.write_text(
+        "queueing-network: 1\nclasses: {calls: {arrivals: 48 /min}}\n"
+        "stations: {agents: {servers: 50, service: {calls: 1 min}, patience: {calls: 2 min}}}\n"
+    )
+    assert solve(path)["abandonment[calls,agents]"] == pytest.approx(0.03091225, rel=1e-6)

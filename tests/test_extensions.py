@@ -1,0 +1,170 @@
+"""A package beside slipstick adds a command, a question, a check and a format of measured files by its entry points."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import ModelError
+from slipstick.extensions import Registry
+from slipstick.schema.kinds.study import QUESTIONS, StudySpec, study_model
+from slipstick.schema.text import read_text
+from tests.house.code import PACKAGE
+
+ENTRY_POINTS = """\
+[slipstick.commands]
+outside = outside:COMMANDS
+[slipstick.questions]
+outside = outside:QUESTIONS
+[slipstick.checks]
+outside = outside:CHECKS
+[slipstick.formats]
+outside = outside:FORMATS
+"""
+
+TABLES = """\
+COMMANDS = {"hello": "outside.parts:hello"}
+QUESTIONS = {"fastest": "outside.parts:FASTEST"}
+CHECKS = {"recipe": "outside.parts:is_recipe"}
+FORMATS = {"seconds": "outside.parts:SECONDS"}
+"""
+
+PARTS = """\
+import click
+from dataclasses import dataclass
+from pydantic import Field
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Provenance
+from slipstick.schema.kinds.study import Column, QuestionKey, QuestionSpec
+from slipstick.study.questions import Question
+from slipstick_measure.readers.reading import Coordinates, FileFormat
+
+
+@click.command()
+def hello():
+    \"\"\"Greet.\"\"\"
+    click.echo("hello from outside")
+
+
+class FastestSpec(QuestionSpec):
+    value: Column = Field("time", description="the value to compare")
+
+
+@dataclass(frozen=True)
+class FastestResult(QuestionResult):
+    title = "Fastest case"
+    case: str
+    answer: object
+    value: str
+
+    def sentences(self):
+        return [f"the fastest case is {self.case}"]
+
+    def parts(self):
+        found = self.answer.values[self.value]
+        columns = [ResultColumn("case", [self.case], place=True), ResultColumn(self.value, [found.value], found.unit)]
+        yield ResultTable("fastest", columns, Provenance.of([self.answer]))
+
+
+def read(asked, study):
+    def solve(answers):
+        case = min(answers.cases, key=lambda case: answers.cases[case][asked.value])
+        return FastestResult(case, answers.cases[case], asked.value)
+
+    return Question(solve)
+
+
+FASTEST = QuestionKey(FastestSpec | None, Field(None, description="which case is the fastest"), "outside.parts:read")
+
+
+def is_recipe(reference):
+    return reference.endswith(".recipe")
+
+
+def read_seconds(reading):
+    for line, text in reading.content[1:]:
+        p, _, seconds = text.partition(":")
+        if (processors := reading.processors(line, "p", p)) is not None:
+            reading.add(line, Coordinates(processors), "time", seconds, "s")
+    return reading.finished()
+
+
+SECONDS = FileFormat("seconds", lambda reading: reading.text.startswith("seconds by"), read_seconds)
+"""
+
+STUDY = """\
+study: 1
+title: Two machines
+base: {model: lock-and-bus, method: closed-form}
+what_if: {two: {population.processors: 2}, four: {population.processors: 4}}
+fastest: {value: time}
+"""
+
+COMMANDS = """\
+from slipstick.cli.main import main
+assert main(["hello"]) == main(["check", "cake.recipe", "study.yaml"]) == main(["schema", "study"]) == 0
+assert main(["run", "study.yaml", "--out", "report"]) == main(["measured", "run.txt"]) == 0
+assert main(["helo"]) == 2
+"""
+
+
+def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
+    package, metadata = tmp_path / "outside", tmp_path / "outside-1.0.dist-info"
+    package.mkdir()
+    metadata.mkdir()
+    (package / "__init__.py").write_text(TABLES)
+    (package / "parts.py").write_text(PARTS)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "cake.recipe").write_text("flour")
+    (tmp_path / "run.txt").write_text("seconds by processors\n1: 10\n4: 3.1\n")
+    path = os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "hello from outside",
+        "cake.recipe: a valid recipe",
+        "the fastest case is",
+        "0.774 processors are lost",
+        "which case is the",
+    ):
+        assert words in done.stdout
+    assert "No such command 'helo'. Did you mean 'hello'?" in done.stderr
+    assert "## Fastest case" in (tmp_path / "report" / "report.md").read_text()
+
+
+def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = tmp_path / "odd-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[odd.a]\none = odd_part:TABLE\n[odd.b]\ntwo = odd_missing:TABLE\n")
+    (tmp_path / "odd_part.py").write_text("TABLE = {'run': 'odd_part:run'}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelError, match=r"odd_part:TABLE adds 'run' to the group odd.a, where it is taken"):
+        list(Registry("odd.a", {"run": 1}))
+    with pytest.raises(
+        ModelError, match=r"odd_part:run, which is 'run' of the group odd.a, is not there: module 'odd_part'"
+    ):
+        Registry("odd.a")["run"]
+    with pytest.raises(ModelError, match=r"odd_missing:TABLE cannot be imported for the group odd.b: No module named"):
+        list(Registry("odd.b"))
+
+
+def test_a_study_without_questions_of_other_packages_has_none_of_their_keys() -> None:
+    plain, asks = read_text("study: 1\n", "x.yaml"), read_text("study: 1\nmeasured: {}\n", "x.yaml")
+    assert study_model(plain) is StudySpec
+    assert study_model(asks) is study_model()
+    assert [*QUESTIONS.places] == ["measured", "traces", "fits"]
+    assert study_model().model_fields.keys() == StudySpec.model_fields.keys() | QUESTIONS.places.keys()
