@@ -8,7 +8,9 @@ Approximations:
   access from another one. A packet occupies one output after the other, a circuit holds all that it has and waits for the next, and
   so delays others that want another module (tree saturation). Replies of packets never contend.
 - A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that the module may be free
-  while processors want it, and who comes next is who tries first. Only modules refuse, no stages before them.
+  while processors want it, and the processor that tries first comes next. Of stages that contend, the outputs on the way and the module are
+  taken at one moment or not at all: the time that a refused request takes to come to a taken output, and holds those
+  before it, is neglected.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
   traffic of all.
 """
@@ -31,9 +33,8 @@ from slipstick.law.synchronization import (
     MANAGER_BARRIER,
     TOURNAMENT_BARRIER,
 )
-from slipstick.measure.traces.views import SwitchedNetwork
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, service, then
-from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
+from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory, omega_outputs
 from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
 from slipstick.vocabulary import LOCKS
@@ -60,7 +61,7 @@ class MemoryPort:
     Raises
     ------
     ModelError : circuits are to be tried again on a machine that has none, or without a pause; stages are to contend on a
-        machine without stages, or together with circuits that are tried again
+        machine without stages
     """
 
     machine: SharedMemory
@@ -72,10 +73,6 @@ class MemoryPort:
         between = self.machine.interconnect
         if self.contended and not isinstance(between, Multistage):
             raise ModelError(f"{self.machine.name} has no stages of switches; leave out stages: contend")
-        if self.contended and self.retried:
-            raise ModelError(
-                "a refused circuit gives up its whole path, which holds of outputs cannot say: leave out refused or stages"
-            )
         if not self.retried:
             return
         if not (isinstance(between, Multistage) and between.circuit):
@@ -98,8 +95,9 @@ class MemoryPort:
         """Describe the stations of the interconnect; unused ones do no harm."""
         between = self.machine.interconnect
         if self.retried and isinstance(between, Multistage):
-            circuit = Lock("tas", back_off="constant", base=between.retry)
-            return {self.lock_word: Station(), **dict.fromkeys(map(_circuit, range(self._modules)), circuit)}
+            circuit = Lock("tas", back_off="constant", base=between.retry, together=True)
+            held = [*map(_circuit, range(self._modules)), *(_outputs(between) if self.contended else ())]
+            return {self.lock_word: Station(), **dict.fromkeys(held, circuit)}
         if not isinstance(between, Ring):
             return {self.lock_word: Station()}
         found: dict[str, Resource] = {RING: Station(_servers(between.slots))}
@@ -145,10 +143,9 @@ class MemoryPort:
     def _through(self, label: _AccessSteps, ratios: Sequence[float], between: Multistage) -> Activity:
         """Take the outputs of switches on the way from any processor, and access the module.
 
-        Source: the paths are those of `slipstick.measure.traces.views.SwitchedNetwork`, after Lawrie, 1975.
+        Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-        radix, ports = (int(known(each, "a size of the switches")) for each in (between.radix, between.ports))
-        stages = math.ceil(math.log(ports, radix) - 1e-9)
+        radix, stages = _switches(between)
         sources, wanted = np.arange(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(wanted) > MOST_PATHS:
             raise ModelError(
@@ -158,10 +155,11 @@ class MemoryPort:
         way = 2 * stages * between.hop if between.circuit else zero(TIME)
         found = []
         for k in wanted:
-            outputs = SwitchedNetwork(radix, stages, 0.0).outputs(sources, np.full(len(sources), k))
-            access = label.at(module(k), way + between.transfer + self.machine.memory.access, f"m{k}")
+            outputs = omega_outputs(radix, stages, sources, np.full(len(sources), k))
+            access: Activity = label.at(module(k), way + between.transfer + self.machine.memory.access, f"m{k}")
+            access = hold(_circuit(k), access) if self.retried else access
             for source in sources:
-                path = [f"{stage.replace(' ', '-')}.{at[source]}" for stage, at in outputs.items() if stage != "module"]
+                path = [_output(stage, at[source]) for stage, at in outputs.items() if stage != "module"]
                 found.append((ratios[k] / len(sources), self._along(label, path, access, between)))
         return found[0][1] if len(found) == 1 else choose(*found)
 
@@ -229,6 +227,23 @@ class _AccessSteps:
         return delay(seconds, name=f"{self.name}.{part}", component=self.component, technology="switch")
 
 
+def _switches(between: Multistage) -> tuple[int, int]:
+    """Give the inputs of a switch and the number of stages."""
+    radix, ports = (int(known(each, "a size of the switches")) for each in (between.radix, between.ports))
+    return radix, math.ceil(math.log(ports, radix) - 1e-9)
+
+
+def _output(stage: str, number: int) -> str:
+    """Name an output of a switch."""
+    return f"{stage.replace(' ', '-')}.{number}"
+
+
+def _outputs(between: Multistage) -> list[str]:
+    """Name the outputs of all stages but the last, whose outputs are the links of the modules."""
+    radix, stages = _switches(between)
+    return [_output(f"stage {stage + 1}", number) for stage in range(stages - 1) for number in range(radix**stages)]
+
+
 def _circuit(number: int) -> str:
     """Name the right to a circuit to a memory module."""
     return f"circuit-{number}"
@@ -248,7 +263,7 @@ def _servers(slots: Expr) -> int:
 
 
 def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
-    """Look up one of a machine's locks, with its accesses as they are among so many other processors that use it.
+    """Look up one of a machine's locks, with its accesses as they are among a number of other processors that use it.
 
     Where the machine tells the time of an access to a word that the processor itself accessed last, its latency is that of
     such accesses. A lock that is handed over in order was another's before; a word that all test was last accessed by any of the

@@ -202,7 +202,7 @@ class GrainSteps:
         return found
 
     def has_flags(self, kind: MachineLock) -> bool:
-        """Say whether a lock is an array of flags that lie in the memory modules of those who wait on them."""
+        """Say whether a lock is an array of flags that lie in the memory modules of the processors that wait on them."""
         return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
@@ -346,7 +346,7 @@ _WALK = (
 REFUSED = Input(
     "refused",
     COUNT,
-    "whether a circuit that finds its module taken waits in a queue, or tries again after the machine's pause",
+    "whether a circuit that finds its module, or an output of stages that contend, taken waits for it, or gives up all and tries again after the machine's pause",
     "queue",
     options=("queue", "retry"),
 )

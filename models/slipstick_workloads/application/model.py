@@ -19,11 +19,13 @@ benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from functools import cache, lru_cache
 from math import ceil
 from random import Random
+from typing import Any
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
@@ -58,6 +60,40 @@ def application(machine: Machine, counts: Counts, inputs: InputValues, name: str
     return _application(machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name)
 
 
+def sample(machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application") -> Model:
+    """Build a small model with one operation of each kind that is counted; see `application`.
+
+    Its values and parameters are among those of the whole, and it can be built where the whole can, since all operations of
+    a kind differ in numbers only.
+    """
+    _need_work(counts)
+    return application(machine, _one_of_each(_Counted(counts)), inputs, name)
+
+
+@lru_cache(maxsize=128)
+def _one_of_each(counted: _Counted) -> Counts:
+    """Give counts of one processor in one phase, with the first of each kind that any processor has."""
+    counts = counted.counts.without(START)
+    tallies = [tally for phase in counts.phases for tally in phase.tallies]
+    kept: dict[str, Any] = {}
+    for name in (each.name for each in fields(ProcessorTally)):
+        found = [value for tally in tallies if (value := getattr(tally, name))]
+        if found:
+            each_key = isinstance(found[0], dict) and {key: n for each in found for key, n in each.items()}
+            kept[name] = type(found[0])(each_key) if each_key else found[0]
+    for name in {"faults", "collected"} & kept.keys():
+        kept[name] = Counter(dict(kept[name].most_common(1)))  # their sizes differ, and nothing else
+    return replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
+
+
+def _need_work(counts: Counts) -> Counts:
+    """Give the counts that time follows from, without a start-up; refuse counts without work."""
+    measured = counts.without(START)
+    if not measured.phases or not measured.total("work"):
+        raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")
+    return measured
+
+
 class _Counted:
     """Counts, equal if they are the same object."""
 
@@ -83,11 +119,8 @@ def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
 def _application(
     machine: Machine, counted: _Counted, sequential: InputValue | None, faults: InputValue, locks: InputValue, name: str
 ) -> Model:
-    counts = counted.counts
     sequential = check_sequential(sequential, name)
-    measured = counts.without(START)
-    if not measured.phases or not measured.total("work"):
-        raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")
+    measured = _need_work(counted.counts)
     inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
     made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
@@ -202,10 +235,13 @@ COMMON = (
 """Inputs of every application beside its counts."""
 
 
-def _from_counts(machine: Machine, inputs: InputValues) -> Model:
-    counts = inputs["counts"]
-    assert isinstance(counts, Counts)
-    return application(machine, counts, inputs)
+def _from_counts(make: Callable[[Machine, Counts, InputValues], Model]) -> Callable[[Machine, InputValues], Model]:
+    def build(machine: Machine, inputs: InputValues) -> Model:
+        counts = inputs["counts"]
+        assert isinstance(counts, Counts)
+        return make(machine, counts, inputs)
+
+    return build
 
 
 APPLICATION = Program(
@@ -218,5 +254,6 @@ APPLICATION = Program(
         ),
         *COMMON,
     ),
-    _from_counts,
+    _from_counts(application),
+    sample=_from_counts(sample),
 )

@@ -28,7 +28,7 @@ COLLECT = Input(
 PROCESSORS = Input(
     "processors", COUNT, "processors that run the program", "machine.processors.count", least=1, most=4096, whole=True
 )
-PAGE = Input("page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**30, whole=True)
+PAGE = Input("page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**22, whole=True)
 
 
 def _counted_program(name: str, title: str, generator: str, *parameters: Input) -> CountedProgram:

@@ -86,7 +86,7 @@ class WordAccesses:
 
     Parameters
     ----------
-    processor : who accesses them
+    processor : the one that accesses them
     module : where they lie
     words : how many
     """
