@@ -20,9 +20,9 @@ import numpy as np
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick.measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
-from slipstick.measure.calibration.host import Calibration, clock, machine_spec
-from slipstick.measure.calibration.timing import Timing
+from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
+from slipstick_measure.calibration.host import Calibration, clock, machine_spec
+from slipstick_measure.calibration.timing import Timing
 
 
 def told() -> dict[str, float]:

@@ -3,7 +3,7 @@
 1,000 replications take some minutes on one core. Beside the coverage stands its own standard error, the mean size of a
 run, and the runs that did not converge.
 
-    python benchmarks/interval_coverage.py [--replications 1000]
+    python benchmarks/interval_coverage.py [--replications 1000] [--parts 4]
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def closed_network() -> tuple[Plan, float]:
     return builder.plan(), time_
 
 
-def coverage(title: str, make: Callable[[], tuple[Plan, float]], replications: int, events: int) -> None:
+def coverage(title: str, make: Callable[[], tuple[Plan, float]], replications: int, events: int, parts: int) -> None:
     plan, truth = make()
     held = cycles = unsure = 0
     begin = time.perf_counter()
     for seed in range(replications):
-        found = simulate(plan, Simulation(seed, kernel="compiled", events=events))
+        found = simulate(plan, Simulation(seed, kernel="compiled", events=events, replications=parts))
         estimate = found.mean_time()
         unsure += not found.converged
         cycles += found.cycles
@@ -69,12 +69,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--parts", type=int, default=1, help="independent runs that each simulation is parted into")
     parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = parser.parse_args()
     count, events = (2, 2_000) if asked.short else (asked.replications, Simulation(1).events)
-    coverage("M/M/1, utilization 0.5", lambda: open_station(0.5), count, events)
-    coverage("closed network, N = 10", closed_network, count, events)
-    coverage("M/M/1, utilization 0.9", lambda: open_station(0.9), count, events)
+    coverage("M/M/1, utilization 0.5", lambda: open_station(0.5), count, events, asked.parts)
+    coverage("closed network, N = 10", closed_network, count, events, asked.parts)
+    coverage("M/M/1, utilization 0.9", lambda: open_station(0.9), count, events, asked.parts)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""A report folder and a study under kill -9: what is whole, what is lost, what stays beside.
+"""A report folder and a study under kill -9 and other ends: what is whole, what is lost, what stays beside.
 
-A child writes reports of five files without end and is killed at random moments; after each kill the folder must hold one
-report, and the next run must clear what was left beside it. Then a study of simulated points is run and killed at random
-moments, and run again until it ends: no point that was kept may be lost, and its report must be that of a run that nobody
-killed, byte for byte.
+A child writes reports of five files without end and is killed at random moments, then at each operation on a file, one
+after the other; after each kill the folder must hold one report, and the next run must clear what was left beside it. Then a
+study of simulated points is run and killed at random moments, and run again until it ends: no point that was kept may be
+lost, and its report must be that of a run that nobody killed, byte for byte. The other ends: two runs at once, Ctrl-C, a
+read-only folder, a disk that is full and is made larger, and the order in which files are stored before a loss of power.
 
-    python benchmarks/killed_reports.py [--kills 200] [--short]
+    python benchmarks/killed_reports.py [--kills 200] [--only folders|steps|studies|ends] [--short]
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from slipstick.report.folder import replaced
@@ -48,6 +50,24 @@ Journal.keep = told
 sys.exit(main(sys.argv[1:]))
 """
 
+# Ends itself by SIGKILL before its n-th operation on a file; the exchange of folders is a call of a C function. A process of
+# its own: a fork of one that has threads could wait for ever for what a thread holds.
+STEPS = """
+import os, signal, sys
+from pathlib import Path
+from slipstick.report.folder import replaced
+target, step, seen = Path(sys.argv[1]), int(sys.argv[2]), 0
+def told(event, _):
+    global seen
+    seen += event != "os.kill" and (event == "open" or event.startswith(("os.", "shutil.", "ctypes.dlsym", "fcntl.")))
+    if seen == step and event != "os.kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(told)
+with replaced(target, list) as work:
+    for number in range(5):
+        (work / f"{number}.txt").write_text(f"new {step}")
+"""
+
 STUDY = """study: 1
 base: {model: lock-and-bus, method: simulation, simulation.cycles: 2000, simulation.least: 2000}
 vary: {population.processors: {from: 2, to: POINTS, step: 1}}
@@ -59,12 +79,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="a few kills, to see that it runs")
+    parser.add_argument("--only", choices=["folders", "steps", "studies", "ends"])
     given = parser.parse_args()
     kills, moments = 3 if given.short else given.kills, random.Random(20261122)
-    wrong = killed_folders(kills, moments) + killed_studies(
-        1 if given.short else kills, moments, 4 if given.short else 80
-    )
-    sys.exit(1 if wrong else 0)
+    parts: dict[str, Callable[[], int]] = {
+        "folders": lambda: killed_folders(kills, moments),
+        "steps": lambda: killed_at_each_step(3 if given.short else 1000),
+        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 80),
+        "ends": lambda: 0 if given.short else other_ends(),
+    }
+    sys.exit(1 if sum(each() for name, each in parts.items() if given.only in (None, name)) else 0)
 
 
 def killed_folders(kills: int, moments: random.Random) -> int:
@@ -93,6 +117,132 @@ def killed_folders(kills: int, moments: random.Random) -> int:
     )
     print(f"one replacement of five files: {cost * 1e3:.1f} ms")
     return mixed + stays
+
+
+def killed_at_each_step(most: int) -> int:
+    """Kill what writes a folder before its 1st, 2nd, ... operation on a file; give the number of folders that are wrong."""
+    wrong = steps = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        target = Path(temporary, "report")
+        _write(target, "old")
+        for step in range(1, most):
+            child = subprocess.run([sys.executable, "-c", STEPS, str(target), str(step)], check=False)
+            killed = child.returncode == -signal.SIGKILL
+            wrong += child.returncode not in (0, -signal.SIGKILL)
+            words = {path.read_text() for path in target.iterdir()}
+            wrong += len(words) != 1 or len(list(target.iterdir())) != 5
+            if not killed:
+                break
+            steps = step
+        _write(target, "last")
+        wrong += os.listdir(temporary) != ["report"]
+    print(f"killed before each of {steps} operations on files: {wrong} folders mixed, missing files, or left beside")
+    return wrong
+
+
+def _write(target: Path, word: str) -> None:
+    with replaced(target, list) as work:
+        for number in range(5):
+            (work / f"{number}.txt").write_text(word)
+
+
+SLIPSTICK = [sys.executable, "-c", "import sys; from slipstick.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+
+
+def other_ends() -> int:
+    """End runs in other ways; give the number of what is wrong."""
+    with tempfile.TemporaryDirectory() as temporary:
+        study, whole = Path(temporary, "study.yaml"), Path(temporary, "whole")
+        study.write_text(STUDY.replace("POINTS", "40"))
+        subprocess.run([*SLIPSTICK, "run", str(study), "--out", str(whole)], check=True, capture_output=True)
+        wrong = _two_at_once(study, whole, Path(temporary, "both"))
+        wrong += sum(_interrupted(study, whole, Path(temporary, on), on) for on in ("threads", "processes"))
+        wrong += _orphans(study, Path(temporary, "orphans"))
+        return wrong + _disks(study, whole, Path(temporary, "disk"))
+
+
+def _run(study: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    command = [*SLIPSTICK, "run", str(study), "--out", str(out), *more]
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def _two_at_once(study: Path, whole: Path, out: Path) -> int:
+    runs = [_run(study, out), _run(study, out)]
+    ends = [(run.communicate(), run.returncode)[1] for run in runs]
+    wrong = ends != [0, 0] or _files(out) != _files(whole) or _beside(out) != []
+    print(
+        f"two runs into one folder at once: exit {ends}, report {'differs' if wrong else 'whole, and as that of one run'}"
+    )
+    return int(wrong)
+
+
+def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
+    """Ctrl-C: how long until the prompt, what lives on, and whether the next run goes on."""
+    run = _run(study, out, "--on", on, "--jobs", "2")
+    while not kept_in(out).points and run.poll() is None:
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: the whole group
+    start = time.perf_counter()
+    run.communicate()
+    seconds = time.perf_counter() - start
+    time.sleep(1)
+    left = subprocess.run(["pgrep", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout.split()
+    again = _run(study, out)
+    told = again.communicate()[1]
+    wrong = run.returncode != 130 or seconds > 1 or bool(left) or _files(out) != _files(whole)
+    print(
+        f"Ctrl-C of 2 {on}: exit {run.returncode} after {seconds:.2f} s, {len(left)} processes left; "
+        f"{next((line for line in told.splitlines() if 'earlier run' in line), 'no point kept')}; "
+        f"report {'as' if _files(out) == _files(whole) else 'not as'} that of one run"
+    )
+    return int(wrong)
+
+
+def _orphans(study: Path, out: Path) -> int:
+    """Kill the process that started others, and count those that live on."""
+    run = _run(study, out, "--on", "processes", "--jobs", "2")
+    while not kept_in(out).points and run.poll() is None:
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    time.sleep(1)
+    left = subprocess.run(["pgrep", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout.split()
+    print(f"kill -9 of the process that started 2 others: {len(left)} live on after 1 s")
+    return len(left)
+
+
+def _disks(study: Path, whole: Path, place: Path) -> int:
+    """A disk that is full, then larger; then read-only. Needs the right to mount."""
+    place.mkdir()
+
+    def mount(options: str) -> bool:
+        return not subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(place)], check=False).returncode
+
+    if not mount("size=96k"):
+        print("no right to mount: full and read-only disks were not tried")
+        return 0
+    try:
+        out, wrong = place / "report", 0
+        for size in ("96k", "8m"):
+            mount(f"remount,size={size}")
+            run = _run(study, out)
+            told, kept = run.communicate()[1], kept_in(out).points if out.exists() else 0
+            last = [line for line in told.splitlines() if "error" in line or "earlier run" in line][-1:]
+            print(f"a disk of {size}: exit {run.returncode}, {kept} points kept; {' '.join(last)}")
+        wrong += run.returncode != 0 or _files(out) != _files(whole) or _beside(out) != []
+        mount("remount,ro")
+        run, before = _run(study, out, "--fresh"), _files(out)
+        told = run.communicate()[1]
+        print(f"a read-only disk: exit {run.returncode}; {told.strip().splitlines()[-1]}")
+        return wrong + (run.returncode != 2 or _files(out) != before)
+    finally:
+        subprocess.run(["umount", str(place)], check=False)
+
+
+def _beside(out: Path) -> list[str]:
+    return [path.name for path in out.parent.iterdir() if path.name.startswith(f".{out.name}-")]
 
 
 def killed_studies(kills: int, moments: random.Random, points: int) -> int:

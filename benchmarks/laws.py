@@ -85,6 +85,13 @@ def md1_late(load: Any, elapsed: Any) -> Any:
     return 1 - (1 - load) * sum(terms)
 
 
+def palm(load: Any, services: Any) -> Any:
+    """Take the reciprocal of Kummer's function 1F1(1; services + 1; load), which has the same series."""
+    from scipy.special import hyp1f1
+
+    return 1 / hyp1f1(1.0, services + 1, load)
+
+
 BY_HAND: dict[str, Any] = {
     "max": lambda *each: reduce(np.maximum, each),
     "min": lambda *each: reduce(np.minimum, each),
@@ -101,6 +108,7 @@ BY_HAND: dict[str, Any] = {
     "geometric_mean": geometric_mean,
     "erlang_b": erlang_b,
     "engset": engset,
+    "palm": palm,
     "poisson": lambda mean, count: mean**count * np.exp(-mean) / math.factorial(int(count)),
     "md1_number": md1_number,
     "md1_late": md1_late,

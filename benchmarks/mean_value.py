@@ -32,6 +32,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Number, Parameter
 from slipstick.method.mean_value import MeanValue, closed
 from slipstick.model.activity import (
+    MODES,
     Activity,
     barrier,
     choose,
@@ -50,6 +51,7 @@ from slipstick.model.system import (
     Lock,
     Model,
     Permits,
+    ReaderWriterLock,
     Resource,
     Station,
     closed_model,
@@ -57,6 +59,8 @@ from slipstick.model.system import (
     open_model,
     phased_model,
 )
+from slipstick.queueing.residual_wait import whole_service_weight
+from slipstick.vocabulary import READER_WRITER_ORDERS
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, (10_000, 20_000)
@@ -65,7 +69,7 @@ TUNED, PROMISED = 1, (10_000, 20_000)
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
 
-UNCHAINED = ("spin locks", "arrivals at stations", "arrivals at locks and forks", "groups")
+UNCHAINED = ("spin locks", "reader-writer locks", "arrivals at stations", "arrivals at locks and forks", "groups")
 """Constructs that `activity_chain` does not know."""
 
 AIM_MEDIAN, AIM_MOST = 2.0, 10.0
@@ -157,6 +161,18 @@ class _Draw:
         if self.chance(0.5):
             return self.visit(stations[self.whole(0, 1)], 0.1, 1.0)
         return self.think(0.1, 1.5)
+
+    def shared_locks(self) -> Activity:
+        """Draw a reader-writer lock that is read and written as at random, or in turn, with a station under it or outside."""
+        order = str(self.random.choice(list(READER_WRITER_ORDERS)))
+        self.resources["lock"] = ReaderWriterLock(order, *([self.whole(1, 4)] if self.chance(0.3) else []))
+        bodies = []
+        for mode in MODES:
+            body = self.visit(self.station(), 0.2, 1.0) if self.chance(0.3) else self.think(0.3, 3.0)
+            bodies.append(hold("lock", body, mode))
+        p = round(float(self.random.uniform(0.05, 0.95)), 2)
+        used = then(*bodies) if self.chance(0.3) else choose((p, bodies[0]), (1 - p, bodies[1]))
+        return then(self.visit(self.station()), used) if self.chance(0.4) else used
 
     def spin_locks(self) -> Activity:
         """Draw a spin lock whose word is at a station of its own."""
@@ -255,6 +271,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "locks": lambda draw: draw.closed(draw.locks),
     "nested locks": lambda draw: draw.closed(draw.nested_locks),
     "spin locks": lambda draw: draw.closed(draw.spin_locks),
+    "reader-writer locks": lambda draw: draw.closed(draw.shared_locks),
     "stations in locks": lambda draw: draw.closed(draw.inner_stations),
     "permits": lambda draw: draw.closed(draw.permits),
     "forks": lambda draw: draw.closed(draw.forks),
@@ -334,16 +351,15 @@ def repair() -> None:
     """Print errors of machine repair (one server, services of mean 1), with the weight of whole services and without."""
     solve = import_module("slipstick.method.simulation.form").solve
     settings = import_module("slipstick.sim.settings").Simulation(precision=0.002, events=600_000)
-    rule = closed.whole_service_weight
     rows: list[list[float]] = []
     for machines, load, scv, rest in product((2, 4, 8, 16), (0.5, 0.8, 1.0, 1.2), (0.0, 0.25), (0.25, 1.0)):
         think = delay(machines / load - 1, name="think", scv=rest)
         model = closed_model(think >> service("server", 1.0, scv=scv), machines)
         found = []
-        for weight in (rule, lambda utilization, *_: 0 * utilization):
-            closed.whole_service_weight = weight
+        for weight in (whole_service_weight, lambda utilization, *_: 0 * utilization):
+            closed.whole_service_weight = weight  # type: ignore[attr-defined]
             found.append(float(MeanValue(model).times({})[0]))
-        closed.whole_service_weight = rule
+        closed.whole_service_weight = whole_service_weight  # type: ignore[attr-defined]
         time = solve(model, None, settings)["time"]
         rows.append([100 * abs(each / time - 1) for each in found])
     for name, each in zip(("with", "without"), np.array(rows).T, strict=True):

@@ -3,7 +3,8 @@
     python benchmarks/structure.py [CHECKOUT ...]
 
 Each checkout is one column; with an older checkout beside this one, it shows before and after. Counted are the
-calculator (`models/slipstick`) without the papers' programs, wherever a checkout keeps those. Files passed are files
+calculator (`models/slipstick`) without the papers' programs, wherever a checkout keeps those, and the lines of the
+packages beside it. Files passed are files
 with a function that ran, work done while importing left out. Start-up is processor time, user and system, as the
 least of several runs, and as a ratio to ``python -c "import numpy"`` of the same environment.
 """
@@ -16,7 +17,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
@@ -102,6 +103,10 @@ def core(checkout: Path) -> list[Path]:
     return [each for each in files if not each.relative_to(package).as_posix().startswith(PAPERS)]
 
 
+def lines(files: Iterable[Path]) -> int:
+    return sum(each.read_text().count("\n") for each in files)
+
+
 def sizes(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
     files, every = core(checkout), list((checkout / "models").rglob("*.py"))
     if short:
@@ -109,7 +114,10 @@ def sizes(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
     everything = {each: ast.parse(each.read_text()) for each in every}
     trees = {each: everything[each] for each in files}
     yield "files of the core", len(files)
-    yield "lines of the core", sum(each.read_text().count("\n") for each in files)
+    yield "lines of the core", lines(files)
+    for package in ("slipstick_measure", "slipstick_workloads"):
+        yield f"lines of {package}", lines((checkout / "models" / package).rglob("*.py"))
+    yield "lines of all packages", lines(every)
     yield "modules with one importer, in their own folder", sum(1 for _ in only_importers(checkout, trees))
     classes = Counter(node.name for tree in everything.values() for node in tree.body if isinstance(node, ast.ClassDef))
     yield "class names with several meanings", sum(1 for count in classes.values() if count > 1)

@@ -22,8 +22,8 @@ SECONDS, BYTES = 60.0, 2 * 1024**3
 
 READ = """
 import resource, sys, time
-from slipstick.measure.traces.readers import read_trace
-from slipstick.measure.traces.views import views_of
+from slipstick_measure.traces.readers import read_trace
+from slipstick_measure.traces.views import views_of
 views = views_of(read_trace(sys.argv[1]))
 busy = sum(each.sum() for each in views.work.values())
 used = resource.getrusage(resource.RUSAGE_SELF)
