@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -20,7 +23,7 @@ from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
-from slipstick.study.engine import Engine, Limits, _solved_group
+from slipstick.study.engine import _SERVE, Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import NAME, Journal, _PointReader, kept_in
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
@@ -41,6 +44,16 @@ def blocks(*sizes: float) -> list[PointBlock]:
 
 def times(found: Sequence[object]) -> list[float]:
     return [float(getattr(each, "columns")["time"][0]) for each in found]  # noqa: B009
+
+
+def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> None:
+    ours, theirs = socket.socketpair()
+    before = _SERVE.format(handle=theirs.fileno()).partition("from slipstick")[0]
+    command = [sys.executable, "-c", f"{before}import time; time.sleep(60)"]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as worker:
+        theirs.close()
+        ours.close()
+        assert worker.wait(timeout=30) == 0
 
 
 def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:

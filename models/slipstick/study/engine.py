@@ -347,6 +347,17 @@ def _timed(block: Block) -> tuple[SolvedBlock, float]:
 # a point takes too long. It ends with the process that started it, however that ends.
 
 
+_SERVE = """
+import os, select, threading
+closed = select.poll()
+closed.register({handle}, 0)
+threading.Thread(target=lambda: (closed.poll(), os._exit(0)), daemon=True).start()
+from slipstick.study.engine import serve
+serve({handle})
+"""
+"""What a worker runs. Importing takes a second, so it looks before that whether the other end of its socket is closed."""
+
+
 class _Worker:
     """A process that solves blocks for one thread."""
 
@@ -355,7 +366,7 @@ class _Worker:
 
         ours, theirs = socket.socketpair()
         with theirs:
-            run = f"from slipstick.study.engine import serve; serve({theirs.fileno()})"
+            run = _SERVE.format(handle=theirs.fileno())
             paths = os.pathsep.join(filter(None, sys.path))
             one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self.process = subprocess.Popen(

@@ -74,6 +74,12 @@ def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) 
         assert stationary(chain, method) == pytest.approx(reference, abs=1e-12)
 
 
+@pytest.mark.parametrize("method", ["direct", "iterative"])
+def test_a_chain_may_start_where_it_hardly_ever_is(method: str) -> None:
+    chain = birth_death(10.0, 1.0, 600)  # the start has 1e-600 of the likeliest state
+    assert stationary(chain, method)[::-1] == pytest.approx(0.9 * 10.0 ** -np.arange(601.0), rel=1e-9, abs=1e-17)
+
+
 def test_elimination_keeps_the_digits_of_what_is_hardly_ever_seen() -> None:
     answer = stationary(birth_death(1e-6, 1.0, 20), "gth")
     assert answer[20] / 1e-120 == pytest.approx(1 - 1e-6, rel=1e-12)
