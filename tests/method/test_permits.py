@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
+import yaml
 
 from slipstick import (
     Lock,
@@ -23,8 +29,12 @@ from slipstick import (
 )
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.model.system import ClosedPopulation, Resource
+from slipstick.queueing.markov.chain import stationary
 from slipstick.sim.compiled.kernel import AVAILABLE
 from tests.bounds import bounds
+from tests.queueing.markov.by_hand import explore_states
+
+ROOT = Path(__file__).parents[2]
 
 EXACT = Simulation(seed=1, precision=0.01, kernel="compiled" if AVAILABLE else "plain")
 
@@ -152,6 +162,51 @@ def test_a_file_says_permits() -> None:
     tour = load("activity/tour")
     assert isinstance(tour, Model)
     assert tour.resources["connections"] == Permits(4)
+
+
+def thinking(
+    transitions: Callable[[Any], Iterator[tuple[Any, float]]], users: int, inside: Callable[[Any], int]
+) -> float:
+    """Give the mean number of users that think, from the chain of those inside; nobody is inside at the start."""
+    chain = explore_states((0, 0, 0), transitions)
+    return float(stationary(chain) @ np.array([users - inside(state) for state in chain.states]))
+
+
+def pages_a_second(threads: int, connections: int) -> float:
+    """Solve the chain of twenty users, of whom some are inside and some of those at the database or before it."""
+
+    def transitions(state: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], float]]:
+        users, asking, _ = state
+        yield from [((users + 1, asking, 0), (20 - users) / 1.0)] * (users < 20)
+        yield from [((users, asking + 1, 0), 1 / 0.05)] * (asking < min(users, threads))
+        yield from [((users - 1, asking - 1, 0), min(asking, connections, 2) / 0.12)] * (asking > 0)
+
+    return thinking(transitions, 20, lambda state: state[0]) / 1.0
+
+
+def cycles_a_second(*activities: float) -> float:
+    """Solve the chain of ten users of a processor and of one thread, which does its activities one after the other."""
+
+    def transitions(state: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], float]]:
+        first, second, done = state
+        yield from [((first + 1, second, done), (10 - first - second) / 100.0)] * (first + second < 10)
+        yield from [((first - 1, second + 1, done), 1 / 1.6)] * (first > 0)
+        if second:
+            after = (first, second, done + 1) if done + 1 < len(activities) else (first, second - 1, 0)
+            yield after, 1 / activities[done]
+
+    return thinking(transitions, 10, lambda state: state[0] + state[1]) / 100.0
+
+
+def test_the_exact_values_of_the_layered_study_are_those_of_chains() -> None:
+    """The two published models stand there too: as they are written, and as the printed result was computed."""
+    tables = yaml.safe_load((ROOT / "specs/studies/layered-service.yaml").read_text())["compare"]
+    by_mean_value, by_simulation, _, printed, written = (table["rows"][0]["printed"] for table in tables)
+    pages = [pages_a_second(*pools) for pools in ((10, 4), (4, 4), (10, 1), (6, 2))]
+    assert pages == pytest.approx(by_mean_value, abs=5e-5)
+    assert by_simulation == by_mean_value
+    assert written == pytest.approx([cycles_a_second(5.0, 1.0)] * 2, abs=5e-8)
+    assert printed == pytest.approx([cycles_a_second(6.0)], abs=5e-6)
 
 
 REFUSED = [

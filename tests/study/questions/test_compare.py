@@ -49,6 +49,17 @@ def test_measured_values_are_added_and_blanks_stay_blank(tmp_path: Path) -> None
     assert (first.difference, first.agrees, second.within) == (None, True, 1.0)
 
 
+def test_an_approximation_has_an_error_against_an_exact_value_and_no_miss(tmp_path: Path) -> None:
+    found = result_of(results(tmp_path, TABLE % "{row: r, sum: [time], exact: true, printed: [8, 8]}"), CompareResult)
+    assert found.sentences() == ["Against 2 exact values the mean absolute error is 25 %."]
+    page = question_section(found)
+    assert "miss" not in page
+    rows = [[each.strip() for each in line.split("|")[2:-1]] for line in page.splitlines() if line.startswith("|")]
+    assert [rows[-2], rows[-1]] == [["exact", "8", "8"], ["error", "+25 %", "-25 %"]]
+    both = problems(tmp_path, TABLE % "{row: r, sum: [time], exact: true, measured: true, printed: [8, 8]}")
+    assert both[0].endswith("row r is measured or exact, not both")
+
+
 def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
     first, second = cells(tmp_path, "{row: r, sum: [time], printed: [9, 6], slips: {base: the sum is 10}}")
     assert (first.slip, second.slip) == ("the sum is 10", "")

@@ -375,6 +375,9 @@ class RowSpec(Spec):
         Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
     ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
     measured: bool = Field(False, description="the values are measurements, not predictions")
+    exact: bool = Field(
+        False, description="the values are exact, such as a Markov chain's, and the answers approximate them"
+    )
     input: bool = Field(False, description="the values were given to the model, so agreement says nothing")
     counted: bool = Field(
         True,
@@ -416,6 +419,8 @@ class TableSpec(QuestionSpec):
                 if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key == "within"):
                     why = f"one cell for each of the {len(self.columns)} columns is needed, got {len(cells)}"
                     raise broken_rule(why, "rows", index, key)
+            if row.measured and row.exact:
+                raise broken_rule(f"row {row.row} is measured or exact, not both", "rows", index)
             if not (row.sum or row.plus):
                 raise broken_rule(f"row {row.row} needs something to add up: sum or plus", "rows", index)
 

@@ -72,7 +72,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case.
+    """A row of a comparison: predictions, measurements or exact values to hold them against, inputs, or another case.
 
     A row that is not `counted` shows its errors, but they do not enter the mean over all tables.
     """
@@ -83,6 +83,12 @@ class TableRow:
     input: bool = False
     against: tuple[str, ...] = ()
     counted: bool = True
+    exact: bool = False
+
+    @property
+    def reference(self) -> str:
+        """What the computed values stand beside: an approximation has an error against a measured or an exact value."""
+        return "measured" if self.measured else "exact" if self.exact else "printed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +180,7 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
         for case, (printed, printed_ends), allowed, more in zip(table.columns, beside, within, plus, strict=True)
         for computed, ends in [_ranging(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)]
     )
-    return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted)
+    return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted, spec.exact)
 
 
 def _ranging(
@@ -241,7 +247,12 @@ def comparison(table: PublishedTable) -> str:
 
 def summary(comparisons: Sequence[PublishedTable]) -> str:
     """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
-    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input or row.against)]
+    rows = [
+        row
+        for each in comparisons
+        for row in each.rows
+        if row.reference == "printed" and not (row.input or row.against)
+    ]
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]
     text = (
@@ -253,10 +264,11 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
         text = ""
     if lost := found.count("nothing computed"):
         text += f" {counted(lost, 'printed cell')} without a computed value."
-    measured = [cell for each in comparisons for row in each.rows if row.measured and row.counted for cell in row.cells]
-    if errors := _errors(measured):
-        mean = percent(fmean(map(abs, errors)))
-        text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."
+    for kind in ("measured", "exact"):
+        rows = [row for each in comparisons for row in each.rows if row.reference == kind and row.counted]
+        if errors := _errors([cell for row in rows for cell in row.cells]):
+            mean = percent(fmean(map(abs, errors)))
+            text += f" Against {counted(len(errors), f'{kind} value')} the mean absolute error is {mean}."
     return text.strip()
 
 
@@ -276,8 +288,8 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
         if row.against:
             rows.append(["", "against", *(_other(row, cell) for cell in row.cells)])
         else:
-            rows.append(["", "measured" if row.measured else "printed", *printed])
-        rows.append(["", "error" if row.measured else "difference", *marks])
+            rows.append(["", row.reference, *printed])
+        rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
     common = [f"Computed {how.common}."] if how and how.common else []
     return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
 
@@ -306,14 +318,15 @@ def _decimals(cell: TableCell, measured: bool = False) -> int:
 
 def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
     """Write a difference, or the error of a measured row, with what is to be said of it."""
-    text = _error_text(cell) if row.measured or row.against else _difference_text(cell)
+    erring = row.reference != "printed" or row.against
+    text = _error_text(cell) if erring else _difference_text(cell)
     if cell.inside is not None:
         text += (
             (", undecided" if cell.inside else "")
             if row.against
             else f", {'in' if cell.inside else 'out'}side the interval"
         )
-    if verdict(cell) == "miss" and not (row.measured or row.against):
+    if verdict(cell) == "miss" and not erring:
         place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
@@ -332,11 +345,11 @@ def _listed(title: str, notes: Notes, kind: str) -> str:
 
 
 def _row_error(row: TableRow) -> str:
-    errors = _errors(row.cells) if row.measured else []
+    errors = [] if row.reference == "printed" else _errors(row.cells)
     if not errors:
         return ""
     mean = percent(fmean(map(abs, errors)))
-    return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), 'measured value')}"
+    return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), f'{row.reference} value')}"
 
 
 def _errors(cells: Sequence[TableCell]) -> list[float]:
