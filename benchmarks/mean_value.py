@@ -69,7 +69,14 @@ TUNED, PROMISED = 1, (10_000, 20_000)
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
 
-UNCHAINED = ("spin locks", "reader-writer locks", "arrivals at stations", "arrivals at locks and forks", "groups")
+UNCHAINED = (
+    "spin locks",
+    "reader-writer locks",
+    "reader-writer locks of many",
+    "arrivals at stations",
+    "arrivals at locks and forks",
+    "groups",
+)
 """Constructs that `activity_chain` does not know."""
 
 AIM_MEDIAN, AIM_MOST = 2.0, 10.0
@@ -174,6 +181,12 @@ class _Draw:
         used = then(*bodies) if self.chance(0.3) else choose((p, bodies[0]), (1 - p, bodies[1]))
         return then(self.visit(self.station()), used) if self.chance(0.4) else used
 
+    def shared_by_many(self) -> Model:
+        """Draw a reader-writer lock of more processors than a chain counts, which is seldom held, always, or between."""
+        processors = int(self.random.choice([20, 32, 48, 64, 96]))
+        cycle = self.think(0.2 * processors, 4.0 * processors) >> self.shared_locks()
+        return closed_model(cycle, processors, resources=self.resources)
+
     def spin_locks(self) -> Activity:
         """Draw a spin lock whose word is at a station of its own."""
         self.resources["word"] = Station()
@@ -272,6 +285,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "nested locks": lambda draw: draw.closed(draw.nested_locks),
     "spin locks": lambda draw: draw.closed(draw.spin_locks),
     "reader-writer locks": lambda draw: draw.closed(draw.shared_locks),
+    "reader-writer locks of many": _Draw.shared_by_many,
     "stations in locks": lambda draw: draw.closed(draw.inner_stations),
     "permits": lambda draw: draw.closed(draw.permits),
     "forks": lambda draw: draw.closed(draw.forks),

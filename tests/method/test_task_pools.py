@@ -165,13 +165,14 @@ class Threads:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    shapes(), st.integers(1, 5), st.integers(1, 9), st.sampled_from([0.0, 0.25, 2.0]), st.sampled_from(["lifo", "fifo"]),
-    st.integers(1, 4),
+    st.builds(lambda shape, size: Trees((shape,), size), shapes(), st.integers(1, 5))
+    | st.builds(Loop, st.lists(st.integers(1, 9), min_size=1, max_size=30).map(tuple), st.integers(1, 4)),
+    st.integers(1, 9), st.sampled_from([0.0, 0.25, 2.0]), st.sampled_from(["lifo", "fifo"]), st.integers(1, 4),
 )  # fmt: skip
 def test_the_account_is_that_of_threads_with_monitors(
-    shape: tuple[int, ...], min_size: int, processors: int, inside: float, order: str, queues: int
+    source: Loop | Trees, processors: int, inside: float, order: str, queues: int
 ) -> None:
-    tasks = pool(Trees((shape,), min_size), inside, order, queues)
+    tasks = pool(source, inside, order, queues)
     (problem,) = tasks.source.problems()
     threads = Threads(problem, tasks, processors)
     wanted = threads.run()
@@ -182,6 +183,10 @@ def test_the_account_is_that_of_threads_with_monitors(
     # Each task once, and the bands add to N: the useful ones to the speed-up, the rest to the processors lost.
     assert sorted(threads.done) == list(range(len(problem[1])))
     nodes = sum(inner * 1.0 + outer * 3.0 for task in problem[1] for inner, outer, _ in task)
+    given = source.shapes[0] if isinstance(source, Trees) else source.iterations
+    assert isinstance(given, tuple)
+    wanted_nodes = given.count(0) * 3.0 + len(given) - given.count(0) if isinstance(source, Trees) else sum(given) * 3.0
+    assert nodes == wanted_nodes
     assert processors * answer.account["busy"] == pytest.approx(nodes, rel=1e-9)
     lost = sum(value.value or 0.0 for name, value in answer.values.items() if name.startswith("processors_lost["))
     assert [answer["speedup"]] == pytest.approx([processors - lost], rel=1e-9)

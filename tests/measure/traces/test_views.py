@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import random
 from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +80,21 @@ def program() -> Model:
     return closed_model(body, processors=4)
 
 
+def booked_by_hand(spans: list[tuple[int, str, float, float]]) -> Counter[tuple[int, str]]:
+    """Book each stretch between two ends to the span that began last, of those that began together to the one that ends first."""
+    found = Counter[tuple[int, str]]()
+    for processor in range(4):
+        own = [
+            (start, -(start + length), at, label)
+            for at, (where, label, start, length) in enumerate([(0, "busy", 0.0, 1.0), *spans])
+            if where == processor
+        ]
+        for one, other in pairwise(sorted({abs(each) for span in own for each in span[:2]})):
+            if inside := [span for span in own if span[0] <= one and -span[1] >= other]:
+                found[processor, max(inside)[3]] += other - one  # type: ignore[assignment]
+    return found
+
+
 @settings(max_examples=60, deadline=None)
 @given(SPANS, ACCESSES)
 def test_views_of_any_trace_add_up(
@@ -87,7 +104,13 @@ def test_views_of_any_trace_add_up(
     views = views_of(trace, width=trace.end / 7.3)
     booked = trace.spans.end - trace.spans.start
     useful = float(booked[np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])].sum())
+    totals = Counter[tuple[int, str]]()
+    for processor, label, length in zip(trace.spans.processor, trace.spans.label, booked, strict=True):
+        totals[int(processor), trace.labels[label]] += length
+    assert dict(totals) == pytest.approx(dict(booked_by_hand(spans)), rel=1e-9)
+    assert {*trace.useful} == {*trace.labels} - {"lock:door", "barrier"}
     times, active = concurrency(trace)
+    assert views.answer["largest_concurrency"] == max(active)
     integral = float(active @ np.diff(np.append(times, trace.end)))
     assert integral == pytest.approx(useful, rel=1e-9)
     assert float(views.concurrency @ np.arange(len(views.concurrency))) == pytest.approx(useful, rel=1e-9)
@@ -104,6 +127,7 @@ def test_views_of_any_trace_add_up(
             columns[str(target)] += count
         assert counts.sum(axis=1).tolist() == [rows[each] for each in range(4)]
         assert counts.sum(axis=0).tolist() == [columns[each] for each in trace.objects]
+        assert views.answer["hottest_object"] == max(columns.values())
     else:
         assert counts.sum() == len(spans) + 1
 
@@ -183,19 +207,21 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
         network = SwitchedNetwork(chance.choice([2, 3, 4]), chance.randrange(1, 4), 1.0)
         ports = network.radix**network.stages
         requests = [
-            (chance.randrange(ports), chance.randrange(ports), chance.randrange(1, 3))
+            (chance.randrange(ports), chance.randrange(ports), chance.choice([0.0, 1.5, 1.75]), chance.randrange(1, 3))
             for _ in range(chance.randrange(1, 12))
         ]
-        wanted: Counter[tuple[int, int, int]] = Counter()
-        for source, target, count in requests:
+        wanted: Counter[tuple[int, tuple[int, int, int]]] = Counter()
+        for source, target, time, count in requests:
             for output in walked(network, source, target):
-                wanted[output] += count
-        beyond = Counter[int]()
-        for (stage, _, _), count in wanted.items():
-            beyond[stage] += count - 1
-        sources, targets, counts = (np.array(column) for column in zip(*requests, strict=True))
-        found = conflicts(network, sources, targets, np.zeros(len(requests)), counts.astype(float))
-        assert [each.sum() for _, each in found.values()] == [beyond[stage] for stage in range(network.stages)]
+                wanted[int(time), output] += count
+        beyond = [Counter[int]() for _ in range(network.stages)]
+        for (slot, (stage, _, _)), count in wanted.items():
+            beyond[stage][slot] += count - 1
+        sources, targets, times, counts = (np.array(column) for column in zip(*requests, strict=True))
+        found = conflicts(network, sources, targets, times, counts.astype(float))
+        for (slots, many), each in zip(found.values(), beyond, strict=True):
+            assert [many[slots == slot].sum() for slot in (0.0, 1.0)] == [each[0], each[1]]
+            assert many.sum() == each.total()
 
 
 def test_a_permutation_passes_and_a_hot_module_does_not() -> None:
@@ -212,9 +238,11 @@ def test_contention_on_a_machine() -> None:
     network = network_called("bbn-gp1000", Library())
     assert (network.radix, network.stages, network.ports) == (4, 4, 256)
     assert network.slot == pytest.approx(4e-6)  # four stages there and back, the word and the module
-    trace = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 1.0, 2) for p in range(4)])
-    views = views_of(trace, network=network)
-    assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (7.0, "1")
+    trace = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 1.0, 2) for p in range(4)] + [(2, 5, 6.5, 3)])
+    views = views_of(trace, width=1.0, network=network)
+    assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (9.0, "1")
+    assert np.flatnonzero(views.contention["module"]).tolist() == [1, 6]
+    assert views.contention["module"][[1, 6]].tolist() == [7.0, 2.0]
     assert views.conflicts
     assert network_called("sequent-symmetry-s81", Library()).ports is None
     with pytest.raises(SpecError, match="has no shared memory, so no network between processors and modules"):
@@ -226,9 +254,12 @@ def test_contention_on_a_machine() -> None:
 
 
 def test_parts_of_a_trace_are_chosen() -> None:
-    trace = made([(1, "lock:door", 2.0, 6.0), (1, "work", 4.0, 2.0)], [(1, 5, 3.0, 2), (2, 5, 9.0, 1)])
+    trace = made([(1, "lock:door", 2.0, 6.0), (1, "work", 4.0, 2.0)], [(1, 5, 3.0, 2), (1, 5, 5.0, 8), (2, 5, 9.0, 1)])
+    trace = replace(trace, waiting={"door": (np.array([0.0, 2.0, 4.0, 8.0]), np.array([0.0, 1.0, 2.0, 0.0]))})
     part = trace.chosen("1", ["work", "lock:door"], 3.0, 5.0)
     views = views_of(part)
+    assert part.accesses.time.tolist() == [0.0]
+    assert views.answer["contention[door]"] == pytest.approx(1.0 + 2.0)  # one waits from 3 to 4 s, two from 4 to 5 s
     assert (part.processors, part.end) == (("1",), 2.0)
     assert views.answer["concurrency"] == pytest.approx(1.0)
     assert views.answer["accesses"] == 2.0

@@ -105,24 +105,39 @@ def _at_least(value: Array, least: Array | float) -> Array:
 def _waits_of_both(queue: Queue, customers: int, away: Array, chance: Array, held: RandomTime, writing: Array) -> Array:
     """Give the waits of readers and of writers as the chain has them [s] [2, points].
 
-    Of more customers than a chain counts, so few bring the load of all: their cycle without waits is shorter in proportion,
-    and the wait follows from the rate of requests.
+    Of more customers than a chain counts, a quarter, half and all of so many bring their load, and the wait is extrapolated: what a
+    doubling adds goes on to change by the same factor, which is 2 where the lock is always held (the wait grows by each customer), and 1/2
+    where it seldom is (the wait of an open stream is approached as 1 / customers). Derived here; error in documentation/methods.md.
     """
-    counted, mean = min(customers, MOST_IN_CHAIN), (1 - chance) * held.mean + chance * writing
+
+    def waits(counted: int) -> Array:
+        return _waits_of_some(queue, counted, counted / customers, (away, chance, held, writing))
+
+    if customers <= MOST_IN_CHAIN:
+        return waits(customers)
+    few, half, most = (waits(MOST_IN_CHAIN // part) for part in (4, 2, 1))
+    before, added_last = half - few, most - half
+    factor = np.where(before.real > 0, added_last / nonzero(before), 0.0)
+    factor = -_at_least(-_at_least(factor, 0.0), -2.0)
+    doublings = np.log2(customers / MOST_IN_CHAIN)
+    factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
+    found: Array = most + added_last * factor * (factor**doublings - 1) / (factor - 1)
+    return found
+
+
+def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]) -> Array:
+    """Give the waits of so many customers, of which each has a shorter cycle without waits, a part of what it is [s] [2, points]."""
+    away, chance, held, writing = times
+    mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
-    apart = _at_least((away + mean) * (counted / customers) - mean, least)
+    apart = _at_least((away + mean) * part - mean, least)
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
     columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
     gaps = _at_least(gaps, np.broadcast_to(least, apart.shape)[..., None])
     readers = min(queue.servers, counted)
     rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
-    found = np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T
-    waits: Array = found[:2]
-    if counted < customers:
-        some, all_wait = (1 - chance) * waits[0] + chance * waits[1], _at_least(customers / found[2] - away - mean, 0.0)
-        waits = waits * np.where(some.real > 0, all_wait / nonzero(some), 1.0)
-    return waits
+    return np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T[:2]
 
 
 def _any_of(visits: Sequence[int], often: Array, ratios: Mapping[int, Array], before: ArrivalState) -> RandomTime:
