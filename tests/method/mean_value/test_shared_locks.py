@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value import MeanValue, shared_locks
 from slipstick.method.mean_value.maxima import RandomTime
+from slipstick.method.mean_value.visits import Queue
 from slipstick.model.activity import Activity
 from slipstick.model.system import Resource
 from slipstick.vocabulary import READER_WRITER_ORDERS
@@ -74,7 +74,7 @@ def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all
     order: str, load: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measured: from -1.5 to 1.1 %."""
-    queue = SimpleNamespace(order=order, servers=10**6)
+    queue = Queue("table", (), 10**6, lock=True, order=order)
     times = np.full(1, 24 * 0.65 / load), np.full(1, 0.3), RandomTime(np.full(1, 0.5), np.full(1, 0.25)), np.ones(1)
     near = shared_locks._waits_of_both(queue, 24, *times)
     monkeypatch.setattr(shared_locks, "MOST_IN_CHAIN", 24)
