@@ -24,6 +24,9 @@ from slipstick_measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, Trac
 MOST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
 
+SEVERAL = 1 << 16
+"""Characters of events that are parsed at once."""
+
 MICROSECOND = 1e-6
 _SPACE = " \t\r\n\ufeff"
 _BETWEEN = re.compile(r"[\s,]*")
@@ -33,7 +36,7 @@ class _JsonPieces:
     """JSON that is read piece by piece; values are taken from it one after the other."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
-        self.pieces, self.text, self.at = pieces, "", 0
+        self.pieces, self.text, self.at, self.tried = pieces, "", 0, 0
         self.closed = True
         decoder: Any = JSONDecoder()
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
@@ -44,7 +47,7 @@ class _JsonPieces:
         read: list[str] = []
         while sum(map(len, read)) <= len(left) and (piece := next(self.pieces, "")):
             read.append(piece)
-        self.text, self.at = left + "".join(read), 0
+        self.text, self.at, self.tried = left + "".join(read), 0, 0
         return bool(read)
 
     def sign(self) -> str:
@@ -97,10 +100,27 @@ class _JsonPieces:
                 if self.text[self.at] == "]":
                     self.at += 1
                     return
-                yield self.take()
+                yield from self._several() or (self.take(),)
             elif not self.more():
                 self.closed = False
                 return
+
+    def _several(self) -> list[Any]:
+        """Take values up to a place that looks like the end of one, all at once; none where it is inside a value."""
+        cut = self.text.rfind("},", self.at, self.at + SEVERAL) + 1
+        if cut <= self.tried:
+            return []
+        self.tried = cut  # so that no text is tried twice
+        part = f"[{self.text[self.at : cut]}]"
+        try:
+            values, end = self.scan(part, 0)
+        except (StopIteration, ValueError, RecursionError):
+            return []
+        if end < len(part):
+            return []
+        self.at = cut
+        found: list[Any] = values
+        return found
 
 
 class ChromeReader:

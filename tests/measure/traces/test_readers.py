@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,6 +16,7 @@ from slipstick_measure import traces
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from slipstick_measure.measurements import Hints
+from slipstick_measure.traces import chrome as chrome_module
 from slipstick_measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
 from slipstick_measure.traces.trace import ProgramTrace
 from tests.measure.damage import damaged
@@ -168,6 +170,25 @@ def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: 
     assert (trace.objects, trace.accesses.time.tolist()) == (("1",), [pytest.approx(200e-6)])
     assert "left out: 1 MpiRecv; 2 regions without an end" in str(trace.notes[0])
     assert "this is no OTF2 archive, or it is damaged: 'no anchor'" in refusal(tmp_path / "bad.otf2")
+
+
+@pytest.mark.parametrize("size", [3, 50, 5000])
+@pytest.mark.parametrize("several", [40, 200, 1 << 16])
+def test_values_that_are_taken_together_are_those_of_the_whole_text(
+    size: int, several: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What looks like the end of an event stands in its name and in lists inside it as well."""
+    monkeypatch.setattr(chrome_module, "SEVERAL", several)
+    inside = [{"name": "}, {", "args": [{"a": 1}, {"b": [2, {}]}, "]"]}, {"ts": 1.5}, 7, {"name": '\\"},', "args": {}}]
+    text = json.dumps([{"name": "first"}, *inside * 9, {"last": {}}])
+    found = chrome_module._JsonPieces(iter([text[at : at + size] for at in range(0, len(text), size)]))
+    assert found.sign() == "["
+    assert list(found.items()) == json.loads(text)
+    assert found.closed
+    cut = chrome_module._JsonPieces(iter([text[:-4]]))
+    assert cut.sign() == "["
+    with pytest.raises(EOFError):
+        list(cut.items())
 
 
 def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
