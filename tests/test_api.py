@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +299,43 @@ class TestPrinting:
         monkeypatch.setitem(sys.modules, "xarray", None)
         with pytest.raises(MissingExtraError, match="pip install xarray"):
             solve("lock-and-bus", {"population.processors": [1, 2]}).to_xarray()
+
+
+class TestPointsInAFile:
+    AXES: Mapping[str, Any] = {"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]}
+
+    def test_they_are_those_of_a_sweep_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("slipstick.study.stream.TOGETHER", 4)
+        for method in (None, "mean-value"):
+            written = solve("lock-and-bus", sweep(self.AXES, out=tmp_path / "points.parquet"), method=method)
+            table, held = written.scan().collect(), solve("lock-and-bus", sweep(self.AXES), method=method)
+            assert (len(written), written.failed, written.units) == (6, 0, {"time": "s"})
+            assert table["time"].to_list() == held["time"].ravel().tolist()
+            assert table["parameters.critical"].to_list() == [0.001, 0.002] * 3
+            assert table["method"].to_list() == list(held.provenance.methods)
+            assert table["exact"].to_list() == list(held.provenance.exact)
+        assert [each.name for each in tmp_path.iterdir()] == ["points.parquet"]
+
+    def test_points_without_an_answer_are_counted(self, tmp_path: Path) -> None:
+        axes = sweep({"items": [1, 2], "once": 0.001, "longest": [0.001, 0.002]}, out=tmp_path / "x.parquet")
+        written = solve(LAWS["flow-line"], axes)  # an item cannot take longer at one stage than at all of them
+        assert (len(written), written.failed) == (4, 2)
+        assert np.isnan(written.scan().collect()["time"].to_numpy()).tolist() == [False, True] * 2
+
+    @pytest.mark.parametrize(
+        ("axes", "method", "words"),
+        [
+            ({"population.processors": [2, 3]}, "simulation", "simulation takes too long for a file of points"),
+            ({"machine": ["rs6000-43p-atm", "nodes-2024"]}, None, "machine needs a model for each of its values"),
+        ],
+    )
+    def test_what_is_not_computed_as_arrays_is_refused(
+        self, axes: Mapping[str, Sequence[str]], method: str | None, words: str, tmp_path: Path
+    ) -> None:
+        model = "dvsm/diff-request" if "machine" in axes else "lock-and-bus"
+        with pytest.raises(InputError, match=words):
+            solve(model, sweep(axes, out=tmp_path / "x.parquet"), method=method)
+
+    def test_a_path_without_effect_of_an_object_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError, match="no parameter is named 'x'"):
+            solve(LAWS["flow-line"], sweep({"x": [1, 2]}, out=tmp_path / "x.parquet"))

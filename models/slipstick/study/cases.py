@@ -241,7 +241,8 @@ class SweepDefinition:
             raise self.problem(f"zipped axes need equally many values: {counts}", "axes")
         points = 1 if self.spec.combine == "zip" else math.prod(lengths.values())
         if points > MOST_POINTS:
-            raise self.problem(f"{points:,} points; at most {MOST_POINTS:,} fit", "axes")
+            way_out = "slipstick.sweep(..., out='points.parquet') in Python writes any number to a file"
+            raise self.problem(f"{points:,} points; at most {MOST_POINTS:,} fit; {way_out}", "axes")
 
 
 _SAY_WHAT = ("model", "workload")

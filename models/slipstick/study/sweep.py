@@ -124,6 +124,23 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     )
 
 
+def arrays_of(
+    asked: SweepDefinition, case: str, settings: Settings, library: Library
+) -> tuple[SolvableModel, dict[str, Array]]:
+    """Give the model of a sweep all of whose axes are numbers that it is computed from, and the values of each.
+
+    Raises
+    ------
+    SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of its values
+    """
+    axes = _axes(asked, settings, library)
+    first = {axis.path: axis.nodes[0] for axis in axes}
+    if fixed := _rebuilt(case, axes, settings, first, library):
+        why = "needs a model for each of its values; write a file of points for each of them"
+        raise asked.problem(f"{axes[fixed[0]].path} {why}", "axes")
+    return _built(case, settings, first, library).solvable, {axis.path: np.array(axis.numbers) for axis in axes}
+
+
 def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
     """Check one sweep from one case: the paths of its axes as results call them, and its models, built.
 

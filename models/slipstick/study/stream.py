@@ -1,0 +1,138 @@
+"""Sweeps of more points than memory holds: answered block by block, and written to a Parquet file as they come."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, need
+from slipstick.method.answers import Answers
+from slipstick.study.points import Progress, SolvableModel, silent
+
+if TYPE_CHECKING:
+    from slipstick.method.answers import CompiledModel
+
+Array = NDArray[Any]
+
+TOGETHER = 1 << 17
+"""Points in memory at a time, which are a group of rows of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedSweep:
+    """A sweep whose points stand in a file: a column for each axis and each value, in base units, NaN where there is none.
+
+    Parameters
+    ----------
+    path : of the Parquet file
+    points, failed : how many there are, and how many of them have no answer
+    units : base unit of each value
+    """
+
+    path: Path
+    points: int
+    failed: int
+    units: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return self.points
+
+    def scan(self) -> Any:
+        """Open the file as a polars LazyFrame; nothing is read before it is collected."""
+        return need("polars", "reading Parquet", "frames").scan_parquet(self.path)
+
+
+def streamed(
+    solvable: SolvableModel,
+    axes: Mapping[str, Array],
+    path: Path,
+    fixed: Mapping[str, float] | None = None,
+    *,
+    every: bool = False,
+    progress: Progress = silent,
+) -> StreamedSweep:
+    """Answer at every combination of some values, and write the points to a file; the last axis moves fastest.
+
+    Memory holds `TOGETHER` points, however many there are. The file appears when it is whole.
+
+    Parameters
+    ----------
+    solvable : a model, and its method: one that computes arrays of points
+    axes : values of each axis, by path [base units]
+    path : of the file, which is replaced
+    fixed : values that hold at every point, by path [base units]
+    every : write every column of an answer; else its first value alone, such as ``time``, which is many times as fast
+    progress : told how many more points are done
+
+    Raises
+    ------
+    MissingExtraError : polars is not installed
+    ModelError : the method simulates, or a value shapes the model, so that it cannot be an array
+    """
+    polars = need("polars", "writing Parquet", "frames")
+    fixed, form, count = fixed or {}, solvable.form, math.prod(map(len, axes.values()))
+    _check(form, axes, fixed)
+    first = _solved(solvable, fixed, axes, every, np.zeros(1, dtype=np.int64))
+    kinds = {**dict.fromkeys(first, polars.Float64), "method": polars.String, "exact": polars.Boolean}
+    failed = 0
+
+    def tables(*_: object) -> Iterator[Any]:
+        nonlocal failed
+        for start in range(0, count, TOGETHER):
+            numbers = np.arange(start, min(start + TOGETHER, count))
+            columns = _solved(solvable, fixed, axes, every, numbers)
+            failed += int(np.isnan(columns[form.quantity]).sum())
+            none = np.full(len(numbers), np.nan)
+            yield polars.DataFrame({name: columns.get(name, none) for name in kinds}, schema=kinds)
+            progress(len(numbers))
+
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        polars.io.plugins.register_io_source(tables, schema=kinds).sink_parquet(beside, row_group_size=TOGETHER)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return StreamedSweep(
+        path, count, failed, {name: form.unit(name) for name in kinds if name not in (*axes, "method", "exact")}
+    )
+
+
+def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
+    """Refuse what is not computed as arrays."""
+    if form.estimated:
+        raise ModelError("simulation takes too long for a file of points; write another method, such as closed-form")
+    if others := [path for path in (*axes, *fixed) if path not in form.parameters]:
+        words = "is no number that time is computed from, so it cannot be varied within one file of points"
+        raise ModelError(f"{others[0]} {words}; write a file for each of its values")
+
+
+def _solved(
+    solvable: SolvableModel, fixed: Mapping[str, float], axes: Mapping[str, Array], every: bool, numbers: Array
+) -> dict[str, Any]:
+    """Answer at some points by their numbers; give the columns of the file."""
+    form, count, places = solvable.form, len(numbers), np.unravel_index(numbers, tuple(map(len, axes.values())))
+    points = {path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)}
+    given = points | {path: np.full(count, value) for path, value in fixed.items()}
+    found: dict[str, Array] = {}
+    methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+    for cut in form.blocks(given, count):
+        values = {path: each[cut] for path, each in given.items()}
+        # Not held against bounds, which takes several times as long as a time of the closed form.
+        solution = form.solution(values) if every else form.brief(values)
+        columns = Answers(solution).columns()
+        for name in columns if every else (form.quantity,):
+            found.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
+        methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
+    lost = ~np.isfinite(found[form.quantity])
+    return (
+        points
+        | {name: np.where(lost, np.nan, each) for name, each in found.items()}
+        | {"method": methods, "exact": exact}
+    )
