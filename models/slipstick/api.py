@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError, did_you_mean
+from slipstick.limits import limited
 from slipstick.units import in_base_units, to_base
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def solve(  # type: ignore[overload-overlap]
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> StreamedSweep:
     """Answer at every point of a `sweep`, in its file."""
 
@@ -190,6 +192,7 @@ def solve(  # type: ignore[overload-overlap]
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Answer:
     """Answer at one point."""
 
@@ -204,6 +207,7 @@ def solve(
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Sweep:
     """Answer at every point of arrays or of a `sweep`."""
 
@@ -217,6 +221,7 @@ def solve(
     technology: Spec | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model at one point, or at many.
 
@@ -231,6 +236,7 @@ def solve(
         that promises no error, simulation; of a law its formula, and of a network the most exact solver that its size allows.
         ``answer.method`` and ``found.provenance`` say which it was
     simulation : how to simulate: seed, precision, budget
+    limits : costs to allow instead of those that ``slipstick limits`` lists, such as ``{"states": 1e6}``
 
     Returns
     -------
@@ -259,20 +265,22 @@ def solve(
     >>> found["speedup"].round(1).tolist()
     [0.9, 1.2, 1.8, 2.8]
     """
-    if not isinstance(model, str | os.PathLike):
-        _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
-        return _solve_object(model, set or {}, method, simulation)
-    references = {"model": model, "machine": machine, "workload": workload, "technology": technology}
-    return _solve_named(references, set or {}, method, simulation)
+    with limited(limits or {}):
+        if not isinstance(model, str | os.PathLike):
+            _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
+            return _solve_object(model, set or {}, method, simulation)
+        references = {"model": model, "machine": machine, "workload": workload, "technology": technology}
+        return _solve_named(references, set or {}, method, simulation)
 
 
-def run(study: Reference | Mapping[str, Any]) -> Results:
+def run(study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | None = None) -> Results:
     """Run a study and give everything that it found.
 
     Parameters
     ----------
     study : its name in the catalogue, its file, or the study itself as a dict of what the file would hold; numbers of a
         dict may be in base units
+    limits : costs to allow, as `solve` takes them; they go before those of the study
 
     Raises
     ------
@@ -287,11 +295,10 @@ def run(study: Reference | Mapping[str, Any]) -> Results:
     from slipstick.study.run import prepare
     from slipstick.study.run import run as run_prepared
 
-    if not isinstance(study, Mapping):
-        return run_prepared(prepare(os.fspath(study)))
-    tree = _node(study, "study")
-    assert isinstance(tree, Table)
-    return run_prepared(prepare(tree))
+    tree = _node(study, "study") if isinstance(study, Mapping) else os.fspath(study)
+    assert isinstance(tree, str | Table)
+    with limited(limits or {}):
+        return run_prepared(prepare(tree))
 
 
 def dump(model: Model | QueueingNetwork) -> str:

@@ -287,14 +287,15 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
     assert str(refused.value) == (
-        "the lattice of populations (100, 100, 100, 100) has 104,060,401 states; exact methods take at most "
-        "10,000,000; ask for linearizer or schweitzer, which do not grow with it"
+        "the lattice of populations (100, 100, 100, 100) has 104,060,401 states; the limit is 10,000,000: ask "
+        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1.1e+08 (limits: in a "
+        "study, limits= in Python)"
     )
     with pytest.raises(NoAnswerError) as refused:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
     assert str(refused.value) == (
-        "convolution in logarithms would take 11,907,378,003 terms, more than 200,000,000"
-        "; ask for exact, or for linearizer or schweitzer"
+        "convolution in logarithms would take 11,907,378,003 terms; the limit is 200,000,000: ask for exact, for "
+        "linearizer or schweitzer, or allow more with --limit terms=1.3e+10 (limits: in a study, limits= in Python)"
     )
 
 

@@ -96,7 +96,7 @@ REFUSED = [
     ),
     (
         "technology.wire: {from: 1, to: 1e9, step: 1}",
-        [f"{WIRE} the range has over 1,000,000 values; take a larger step"],
+        [f"{WIRE} the range has 1,000,000,000 values; the limit is 1,000,000: take a larger step"],
     ),
     (
         "technology.wire: {from: -1, to: 5, count: 3, spacing: geometric}",

@@ -181,7 +181,7 @@ def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
         (["--on", "clouds"], "processes, mpi, or the address of a Dask scheduler, such as tcp://node1:8786"),
         (["--limit", "speed=3"], "speed"),
         (["--limit", "memory=2"], "--limit memory: memory: write a number with a unit, such as '4 KiB'; got 2"),
-        (["--limit", "time"], "write WHAT=VALUE, such as time=60s"),
+        (["--limit", "time"], "write NAME=VALUE, such as states=1e6 or time=60s"),
     ],
 )
 def test_what_is_wrong_with_an_engine_is_told(

@@ -58,7 +58,13 @@ def test_too_many_points_are_refused(tmp_path: Path) -> None:
     text = study(
         "vary:", "  parts: {from: 1, to: 5000, step: 1}", "  reply: {from: 1 B, to: 5000 B, step: 1 B}", base=DIFFS
     )
-    assert refused(tmp_path, text) == ["x.yaml:4:3: vary: 25,000,000 points; at most 20,000,000 fit"]
+    assert refused(tmp_path, text) == [
+        (
+            "x.yaml:4:3: vary: 25,000,000 points; the limit is 20,000,000: write them to a file, slipstick.sweep(..., "
+            "out='points.parquet') in Python, or allow more with --limit points=2.6e+07 (limits: in a study, limits= in Python)"
+        )
+    ]
+    assert len(refused(tmp_path, text + "limits: {points: 1e6}\n")) == 1
 
 
 def test_a_condition_leaves_points_out(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from slipstick.errors import Problem, SpecError
 
 if TYPE_CHECKING:
+    from slipstick.schema.kinds.study import LimitsSpec
     from slipstick.schema.text import Node, Scalar
 
 
@@ -106,6 +107,41 @@ def text_node(text: str, place: str) -> Scalar:
 def refuse(place: str, message: str) -> NoReturn:
     """Refuse an option or argument; raises SpecError."""
     raise SpecError([Problem(place, 1, 1, "", message)])
+
+
+def limit_option(text: str, **how: Any) -> Any:
+    """Make the option that gives limits, which hold for as long as the command runs."""
+    return click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **how)
+
+
+def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
+    """Read limits, and have those of costs hold; those of time and memory are of the points of a study.
+
+    Raises
+    ------
+    SpecError : there is no such limit, or it cannot be read
+    """
+    from slipstick.limits import LIMITS, limited
+    from slipstick.schema.kinds.study import LimitsSpec
+    from slipstick.schema.text import Entry, Mark, Table
+    from slipstick.schema.validate import validate
+
+    try:
+        read = {path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()}
+    except SpecError:
+        refuse("--limit", "write NAME=VALUE, such as states=1e6 or time=60s")
+    found: LimitsSpec = validate(LimitsSpec, Table(read, Mark("--limit", 0, 0)))
+    for name in () if of_points else read.keys() - LIMITS.keys():
+        refuse("--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}")
+    context.with_resource(limited(found.costs))
+    return found
+
+
+model_limit_option = limit_option(
+    "Estimated cost to allow, such as states=1e6; see slipstick limits.",
+    expose_value=False,
+    callback=lambda context, _, values: limits_of(context, values, of_points=False) if values else None,
+)
 
 
 def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:

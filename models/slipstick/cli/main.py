@@ -24,6 +24,7 @@ from slipstick.cli.console import (
     complete,
     echo,
     json_option,
+    model_limit_option,
     nodes_of,
     out_option,
     plain_problems,
@@ -33,7 +34,7 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.cli.runs import can_be_written, engine_of, engine_options, status
+from slipstick.cli.runs import can_be_written, engine_of, engine_options, limits, status
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.report.live import LiveModel
     from slipstick.results.study import Results
+    from slipstick.schema.kinds.study import LimitsSpec
     from slipstick.schema.text import Node
     from slipstick.study.run import PreparedStudy
 
@@ -110,6 +112,7 @@ _MODEL_OPTIONS = (
         for kind in ("machine", "workload", "technology")
     ),
     set_option,
+    model_limit_option,
 )
 
 
@@ -152,7 +155,7 @@ def run(
     out: Path | None,
     jobs: int | None,
     on: str | None,
-    limits: Sequence[str],
+    limits: LimitsSpec,
     fresh: bool,
     as_page: bool,
     changes: Sequence[str],
@@ -391,7 +394,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (list_, show, new, check, schema, glossary, counts, status):
+for _each in (list_, show, new, check, schema, glossary, counts, limits, status):
     cli.add_command(_each)
 cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli.console import DONE, echo, json_option, nodes_of, print_json, refuse, with_options
-from slipstick.errors import InputError, SlipstickError, SpecError
+from slipstick.cli.console import DONE, echo, json_option, limit_option, limits_of, nodes_of, print_json, with_options
+from slipstick.errors import InputError, SlipstickError
+from slipstick.limits import LIMITS, limit
 
 if TYPE_CHECKING:
-    from slipstick.schema.kinds.study import StudySpec
+    from slipstick.schema.kinds.study import LimitsSpec, StudySpec
     from slipstick.study.engine import Engine
     from slipstick.study.journal import Journal, Kept
 
@@ -28,12 +29,10 @@ _ENGINE_OPTIONS = (
         envvar="SLIPSTICK_ON",
         help="Where to solve them: threads, processes, mpi, or a Dask scheduler such as tcp://node1:8786. [threads]",
     ),
-    click.option(
-        "--limit",
-        "limits",
-        multiple=True,
-        metavar="WHAT=VALUE",
-        help="What one point may take, such as time=60s or memory=2GB; one that takes more has no answer.",
+    limit_option(
+        "What one point may take, such as time=60s or memory=2GB, or an estimated cost, such as states=1e6, see slipstick "
+        "limits; a point that takes more has no answer.",
+        callback=lambda context, _, values: limits_of(context, values),
     ),
     click.option("--fresh", is_flag=True, help="Solve every point, also those kept from an earlier run."),
 )
@@ -44,29 +43,18 @@ def engine_options(command: Any) -> Any:
     return with_options(_ENGINE_OPTIONS)(command)
 
 
-def engine_of(spec: StudySpec, jobs: int | None, on: str | None, limits: Sequence[str], journal: Journal) -> Engine:
+def engine_of(spec: StudySpec, jobs: int | None, on: str | None, limits: LimitsSpec, journal: Journal) -> Engine:
     """Make the engine that the command line, the environment or the study names, in this order.
 
     Raises
     ------
-    SpecError : a limit cannot be read
     InputError : there is no such engine
     """
-    from slipstick.schema.kinds.study import LimitsSpec
-    from slipstick.schema.text import Entry, Mark, Table
-    from slipstick.schema.validate import validate
     from slipstick.study.engine import Engine, Limits
 
-    mark, asked = Mark("--limit", 0, 0), spec.limits
-    if limits:
-        try:
-            read = {path: Entry(node.mark, node) for path, node in nodes_of(limits, "--limit").items()}
-        except SpecError:
-            refuse("--limit", "write WHAT=VALUE, such as time=60s or memory=2GB")
-        given = validate(LimitsSpec, Table(read, mark))
-        asked = spec.limits.model_copy(update={name: getattr(given, name) for name in read})
-    values = {name: found.value for name in ("time", "memory") if (found := getattr(asked, name)) is not None}
-    return Engine(on or spec.engine.on, jobs or spec.engine.jobs, Limits(**values), journal)
+    time, memory = limits.time or spec.limits.time, limits.memory or spec.limits.memory
+    most = Limits(time.value if time else None, memory.value if memory else None)
+    return Engine(on or spec.engine.on, jobs or spec.engine.jobs, most, journal)
 
 
 def can_be_written(folder: Path) -> None:
@@ -74,6 +62,32 @@ def can_be_written(folder: Path) -> None:
     place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if not os.access(place, os.W_OK):
         raise OSError(None, "nothing can be written there", str(place))
+
+
+@click.command()
+@json_option
+def limits(as_json: bool) -> int:
+    """Say what a request may cost, and how to allow more.
+
+    \b
+    Examples:
+      slipstick limits
+      slipstick solve bolch-8-4 --with markov-chain --limit states=1e6
+    """
+    if as_json:
+        print_json({"limits": {name: {"value": limit(name), "counts": each.counts} for name, each in LIMITS.items()}})
+        return DONE
+    from slipstick.report.formatting import plain_table
+
+    rows = [[name, f"{each.value:,.0f}", each.counts, each.cost] for name, each in LIMITS.items()]
+    click.echo(plain_table(["limit", "at most", "of what", "cost"], rows))
+    click.echo(
+        "\nA cost is estimated first, and refused above its limit. --limit NAME=VALUE allows more, as do limits: in a study"
+    )
+    click.echo(
+        "and limits= in Python. In a study time and memory of a point have limits as well, where they are given."
+    )
+    return DONE
 
 
 @click.command()

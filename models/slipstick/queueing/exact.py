@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from slipstick.errors import NoAnswerError
+from slipstick.limits import check_cost
 from slipstick.queueing.mixed_classes import check_product_form, solve_mixed
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
@@ -70,10 +70,6 @@ def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
     return ClosedSolution(throughput, queue, shown, np.ones_like(answer.in_range))
 
 
-MOST_TERMS = 200_000_000
-"""Exponentials that a network may take: points x stations x (states of the lattice) squared."""
-
-
 def convolution(network: NetworkArrays) -> NetworkSolution:
     r"""Solve a product-form network by convolution, with the probabilities of every station's number.
 
@@ -109,11 +105,8 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     points, classes, stations = demand.shape
     box = tuple(int(each) + 1 for each in population[0])
     work = points * (stations + 1) * prod(box) ** 2
-    if work > MOST_TERMS:
-        raise NoAnswerError(
-            f"convolution in logarithms would take {work:,} terms, more than {MOST_TERMS:,}; ask for exact, "
-            "or for linearizer or schweitzer"
-        )
+    what = f"convolution in logarithms would take {work:,} terms"
+    check_cost("terms", work, what, "ask for exact, for linearizer or schweitzer")
     ones = np.ones((1, 1))
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
     own = [_terms(each, several.get(k, ones), box) for k, each in enumerate(load)]

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.limits import check_cost
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
@@ -21,9 +22,6 @@ from slipstick.queueing.network import (
     solved_in_parts,
     sum_over_stations,
 )
-
-MOST_SERVERS = 1_000_000
-"""Servers of a station whose speeds are listed one by one."""
 
 MOST_SHOWN = 100
 """Numbers present whose probabilities are given where open classes leave them without end."""
@@ -39,11 +37,8 @@ def speeds(network: NetworkArrays, station: int) -> Array:
     rates = network.rates[station]
     if rates is not None:
         return rates
-    if network.servers[station] > MOST_SERVERS:
-        raise NoAnswerError(
-            f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are listed for at most "
-            f"{MOST_SERVERS:,}; make it a delay (discipline is), or ask for simulation"
-        )
+    what = f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are listed for each"
+    check_cost("speeds", float(network.servers[station]), what, "make it a delay (discipline is), ask for simulation")
     return np.arange(1.0, 1.0 + network.servers[station])[None]
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from slipstick.errors import NoAnswerError
+from slipstick.limits import check_cost
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
 
 SHORT_ROWS = 64
@@ -256,10 +256,6 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     return served + geometric(rest, pace)
 
 
-MOST_STATES = 10_000_000
-"""Populations in a lattice; a larger one is refused. Ten million customers of one class take 1 GB and some seconds."""
-
-
 def check_size(population: Array) -> None:
     """Refuse a lattice that would take minutes or fill the memory.
 
@@ -268,11 +264,8 @@ def check_size(population: Array) -> None:
     NoAnswerError : with the number of states, and what to ask for instead
     """
     states = prod(int(each) + 1 for each in population)
-    if states > MOST_STATES:
-        raise NoAnswerError(
-            f"the lattice of populations {tuple(int(each) for each in population)} has {states:,} states; exact "
-            f"methods take at most {MOST_STATES:,}; ask for linearizer or schweitzer, which do not grow with it"
-        )
+    what = f"the lattice of populations {tuple(int(each) for each in population)} has {states:,} states"
+    check_cost("lattice", states, what, "ask for linearizer or schweitzer, which do not grow with it")
 
 
 def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:

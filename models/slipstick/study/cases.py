@@ -9,11 +9,13 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import number_text
+from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
@@ -21,10 +23,7 @@ from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at,
 from slipstick.schema.validate import problem
 from slipstick.units import parse
 
-MOST_VALUES = 1_000_000
-
 CHECK_ALL = 500
-
 """The longest list of which each quantity is checked; of a longer one, and of a range, some that stand for all."""
 
 Place = tuple[str | int, ...]
@@ -153,8 +152,8 @@ class _RangeReader:
         """Count whole steps, the last one included if rounding is all that misses it."""
         if not steps >= 0:
             raise self._problem("", "the range never gets from 'from' to 'to'; turn the step or factor round")
-        if not steps < MOST_VALUES:
-            raise self._problem("", f"the range has over {MOST_VALUES:,} values; take a larger step")
+        what = f"the range has {steps + 1:,.0f} values"
+        check_cost("values", steps, what, "take a larger step", partial(self._problem, ""))
         return math.floor(steps + 1e-9)
 
     def _end(self, value: Any, key: str) -> tuple[float, Dimension]:
@@ -187,8 +186,6 @@ def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
 def _problem(mark: Mark, path: Place, message: str) -> SpecError:
     return mark.error(message, path)
 
-
-MOST_POINTS = 20_000_000
 
 BASE = "base"
 
@@ -240,9 +237,8 @@ class SweepDefinition:
             counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
             raise self.problem(f"zipped axes need equally many values: {counts}", "axes")
         points = 1 if self.spec.combine == "zip" else math.prod(lengths.values())
-        if points > MOST_POINTS:
-            way_out = "slipstick.sweep(..., out='points.parquet') in Python writes any number to a file"
-            raise self.problem(f"{points:,} points; at most {MOST_POINTS:,} fit; {way_out}", "axes")
+        to_file = "write them to a file, slipstick.sweep(..., out='points.parquet') in Python"
+        check_cost("points", points, f"{points:,} points", to_file, lambda why: self.problem(why, "axes"))
 
 
 _SAY_WHAT = ("model", "workload")

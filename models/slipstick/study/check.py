@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from slipstick.errors import Problem, SpecError
 from slipstick.extensions import Registry
+from slipstick.limits import limited
 from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, unknown_name
 from slipstick.schema.text import Mark, Scalar
 from slipstick.schema.validate import validate
@@ -82,7 +83,8 @@ def check_file(path: Path) -> str:
         if kind == "study":
             from slipstick.study.run import read_study
 
-            read_study(cast("StudySpec", spec), tree, library)
+            with limited((study := cast("StudySpec", spec)).limits.costs):
+                read_study(study, tree, library)
         elif kind != "workload":
             build(resolve({"model": here}, library))
         else:

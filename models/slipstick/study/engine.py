@@ -25,6 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, need
+from slipstick.limits import given_limits, limited
 from slipstick.study.points import (
     ENGINE,
     Block,
@@ -73,10 +74,12 @@ class Limits:
     ----------
     time : of a clock [s]; None: without limit
     memory : beside what the process has before it [B]; None: without limit
+    costs : those of `slipstick.limits` that are given
     """
 
     time: float | None = None
     memory: float | None = None
+    costs: Mapping[str, float] = field(default_factory=lambda: dict(given_limits()))
 
     def __bool__(self) -> bool:
         return self.time is not None or self.memory is not None
@@ -314,7 +317,8 @@ def _solved_group(
     found: list[tuple[SolvedBlock, float]] = []
     start = monotonic()
     for block in blocks:
-        found.append(_within(block, limits) if isolated else _timed(_as_known(block)))
+        with limited(limits.costs):
+            found.append(_within(block, limits) if isolated else _timed(_as_known(block)))
         if monotonic() - start > turn:
             break
     return found
@@ -394,7 +398,7 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
             raise InputError("a process for the points cannot be started")
     start = monotonic()
     try:
-        worker.pipe.send((block, limits.memory))
+        worker.pipe.send((block, limits))
         if not worker.pipe.poll(None if limits.time is None else limits.time * block.count):
             worker.stop()
             return SolvedBlock.without_answer(
@@ -423,7 +427,7 @@ def serve(handle: int) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends this one
     pipe: Connection[Any, Any] = Connection(handle)
-    given: SimpleQueue[tuple[Block, float | None]] = SimpleQueue()
+    given: SimpleQueue[tuple[Block, Limits]] = SimpleQueue()
 
     def listen() -> None:
         with suppress(EOFError, OSError):
@@ -434,9 +438,10 @@ def serve(handle: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
     pipe.send("ready")
     while True:
-        block, memory = given.get()
+        block, limits = given.get()
         try:
-            pipe.send(_with_memory(_as_known(block), memory))
+            with limited(limits.costs):
+                pipe.send(_with_memory(_as_known(block), limits.memory))
         except SlipstickError as error:
             pipe.send(error)
 

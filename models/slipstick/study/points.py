@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, Value
 from slipstick.late import Array, np
+from slipstick.limits import given_limits
 from slipstick.method.names import OVERHEAD, moment, unit_of, until
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
@@ -147,7 +148,7 @@ class PointBlock:
     @property
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
-        request = (self.count, self.asked, self.wanted, self.every, self.answers)
+        request = (self.count, self.asked, self.wanted, self.every, self.answers, dict(given_limits()))
         return sha256(self.solvable.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
 
     @property

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.late import np
+from slipstick.limits import limited
 from slipstick.method.names import first_quantity, unit_of
 from slipstick.model.system import need_model
 from slipstick.results.study import Results, Sweep, Timeline, split_name
@@ -146,8 +147,10 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     library = Library()
     tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
     name = Path(reference).stem if isinstance(reference, str) else "study"
-    found = read_study(validate(study_model(tree), tree), tree, library, overrides, fitted=True, name=name)
-    assert found.plans is not None  # all models are built before anything is solved
+    spec = validate(study_model(tree), tree)
+    with limited(spec.limits.costs):
+        found = read_study(spec, tree, library, overrides, fitted=True, name=name)
+        assert found.plans is not None  # all models are built before anything is solved
     return found
 
 
@@ -311,7 +314,7 @@ def run(
     ------
     SpecError : a question names what is not there
     """
-    with engine or nullcontext():
+    with limited(study.spec.limits.costs), engine or nullcontext():
         return _results(study, whole, progress)
 
 

@@ -430,8 +430,9 @@ def _limits(extrapolation: Extrapolation, efficiency: float) -> dict[str, Value]
     values: dict[str, Value] = {}
     if least := extrapolation.fastest():
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
-    most, at = extrapolation.largest_speedup()
-    values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
-    values["efficient_processors"] = Value(extrapolation.largest_efficient(efficiency), "1")
+    if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
+        most, at = extrapolation.largest_speedup()
+        values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
+        values["efficient_processors"] = Value(extrapolation.largest_efficient(efficiency), "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     return values

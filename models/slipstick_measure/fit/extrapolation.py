@@ -84,7 +84,7 @@ class Extrapolation:
 
         def largest(p: Array, time: Array) -> int:
             values = self._speedup(p, time)
-            return int(np.flatnonzero(values >= values.max() * (1 - 1e-9))[0])
+            return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
         found = self._first(largest, 1, 1)
         assert found is not None

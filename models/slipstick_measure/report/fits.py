@@ -142,6 +142,8 @@ def _limits(answer: Answer, efficient: float) -> str:
             f"p = {processors:g}{', the most that were looked at' if processors == number('most_processors') else ''}"
         )
 
+    if "largest_speedup" not in answer.values:
+        return "The fit has no work for one processor, so no speed-up over it."
     at = number("largest_speedup_processors")
     rises = "still rises, to" if at == number("most_processors") else "is at most"
     words = f"Efficiency is at least {percent(efficient)} up to {place(number('efficient_processors'))}."

@@ -85,3 +85,14 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys
 def test_options_of_a_fit_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", str(sample("timings.csv")), *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_fit_without_work_for_one_processor_has_no_speedup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [("1e9", 2, 1.9), ("64", 2, 2.0), ("16384", 2, 11.8), ("4", 4, 3.9), ("64", 8, 5.8), ("262144", 8, 160.0)]
+    (tmp_path / "x.csv").write_text("n,p,time [s]\n" + "".join(f"{n},{p},{time}e-6\n" for n, p, time in runs))
+    assert main(["fit", str(tmp_path / "x.csv"), "--model", "latency"]) == 0
+    told = capsys.readouterr().out
+    assert "The fit has no work for one processor, so no speed-up over it." in told
+    assert "nan" not in told

@@ -224,7 +224,8 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
     many = grouped_model({"test": (300, cycle()), "others": (300, cycle("o."))}, name="many")
     assert MeanValue(many).points({}).answer(0).failed == (
         "mean-value goes through every population of groups up to the one asked for, 301 x 301 of many; "
-        "more than 20000 are too many, simulate it"
+        "the limit is 20,000: simulate it, or allow more with --limit populations=95000 (limits: in a study, limits= in "
+        "Python)"
     )
     half = MeanValue(grouped_model({"test": (1, cycle()), "others": (2, cycle("o."))}))
     assert half.points({"groups.others.processors": 1.5}).answer(0).failed == (
@@ -275,5 +276,6 @@ def test_what_would_take_hours_is_left_to_simulation() -> None:
     steps = [service("bus", 1.0, name=f"step-{number}") for number in range(2001)]
     long = closed_model(then(*steps), 2, resources={"bus": Station()})
     assert MeanValue(long).points({}).answer(0).failed == (
-        "mean-value would follow 2001 visits to resources, at most 2000; simulate it"
+        "mean-value would follow 2001 visits to resources; the limit is 2,000: simulate it, or allow more with --limit "
+        "visits=2100 (limits: in a study, limits= in Python)"
     )

@@ -10,6 +10,7 @@ import pytest
 from slipstick import QueueingNetwork, Simulation, chain, network, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
+from slipstick.limits import way_out
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import closed_class, open_class, station
 
@@ -122,13 +123,13 @@ def test_derivatives_travel_through_the_chain() -> None:
 
 
 def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
-    many = {"users": chain(["a", "b"], closed_class(400, think_time=1.0), ("a", "cpu"))}
+    many = {"users": chain(["a", "b"], closed_class(40, think_time=1.0), ("a", "cpu"))}
     model = network({}, {"cpu": CPU, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=many, routing=WAYS)
     with pytest.raises(NoAnswerError) as caught:
-        solve(model, method="markov-chain")
+        solve(model, method="markov-chain", limits={"states": 1000})
     assert str(caught.value) == (
-        "the chain has more than 300,000 states (as many as were looked for); ask for linearizer, schweitzer or "
-        "simulation, or for fewer customers or an scv nearer to 1"
+        "the chain has more than 1,000 states (as many as were looked for); ask for linearizer, schweitzer or simulation, or "
+        f"for fewer customers or an scv nearer to 1, {way_out('states')}"
     )
 
 
@@ -145,7 +146,7 @@ def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> 
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert str(caught.value) == (
-        f"the chain has more than 300,000 states (at least 400,000, for as many customers); {words}"
+        f"the chain has more than 300,000 states (at least 400,000, for as many customers); {words}, {way_out('states')}"
     )
 
 

@@ -317,7 +317,10 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
     ),
     (
         network({"jobs": closed_class(2_000_000)}, {"cpu": station(service={"jobs": 1.0})}),
-        "a simulation follows each customer, at most 1,000,000 of a chain; jobs has 2,000,000",
+        (
+            "a simulation follows each customer, and jobs has 2,000,000; the limit is 1,000,000: ask for an approximate "
+            "method, or allow more with --limit customers=2.1e+06 (limits: in a study, limits= in Python)"
+        ),
     ),
     (
         LOOP,

@@ -92,7 +92,8 @@ def test_nobody_waits_for_what_never_comes() -> None:
             NoAnswerError,
             (
                 "the chain has more than 3 states (at least 3, for as many customers); ask for linearizer, schweitzer or "
-                "simulation, or for fewer customers or an scv nearer to 1"
+                "simulation, or for fewer customers or an scv nearer to 1, or allow more with --limit states=NUMBER (limits: in "
+                "a study, limits= in Python)"
             ),
         ),
     ],

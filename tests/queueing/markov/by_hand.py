@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, refuse_size
+from slipstick.queueing.markov.chain import MarkovChain, refuse_size
 
 ChainState = TypeVar("ChainState", bound=Hashable)
 
@@ -17,7 +17,7 @@ def explore_states(
     start: ChainState | Mapping[ChainState, float],
     transitions: Callable[[ChainState], Iterable[tuple[ChainState, complex]]],
     *,
-    limit: int = STATE_LIMIT,
+    limit: float = 3e5,
 ) -> MarkovChain:
     """Explore a chain from where it starts, the nearest states first.
 

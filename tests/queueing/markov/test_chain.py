@@ -14,7 +14,6 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov import chain as chain_module
 from slipstick.queueing.markov.chain import (
     METHODS,
-    MOST_STEPS,
     MarkovChain,
     _check,
     _poisson,
@@ -104,8 +103,8 @@ def test_a_chain_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as caught:
         explore_states(0, lambda n: [(n + 1, 1.0)], limit=1000)
     assert str(caught.value) == (
-        "the chain has more than 1,000 states (999 of them looked at); allow more with limit=..., which costs memory and "
-        "time, ask for fewer customers or phases, or use an approximate method or simulation"
+        "the chain has more than 1,000 states (999 of them looked at); ask for fewer customers or phases, use an "
+        "approximate method or simulation, or allow more with --limit states=NUMBER (limits: in a study, limits= in Python)"
     )
 
 
@@ -177,10 +176,10 @@ def test_transient_questions_out_of_range_are_named() -> None:
     with pytest.raises(ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"):
         transient(chain, [1.0], 0.0)
     with pytest.raises(NoAnswerError) as caught:
-        transient(chain, [MOST_STEPS])
+        transient(chain, [1e6])
     assert str(caught.value) == (
-        "the chain's clock ticks 2e+06 times until the last time asked for, and 1,000,000 are the most that is tried; "
-        "ask for an earlier time or for the long run"
+        "the chain's clock ticks 2e+06 times until the last time asked for; the limit is 1,000,000: ask for an earlier "
+        "time, for the long run, or allow more with --limit ticks=2.1e+06 (limits: in a study, limits= in Python)"
     )
 
 

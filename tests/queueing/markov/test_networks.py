@@ -268,7 +268,7 @@ def test_a_network_too_large_is_refused_with_its_size() -> None:
             network_arrays([[1.0, 2.0]] * 2, population=[20, 20], think=1.0, discipline="fcfs"), limit=5000
         )
     assert str(caught.value).startswith(
-        "the chain has more than 5,000 states (at least 5.336e+04 in all); allow more with"
+        "the chain has more than 5,000 states (at least 5.336e+04 in all); ask for fewer"
     )
     with pytest.raises(NoAnswerError, match="as many as were looked for, truncated at"):
         solve_markov_chain(network_arrays([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, stationary
+from slipstick.queueing.markov.chain import MarkovChain, stationary
 from tests.queueing.markov.by_hand import explore_states
 
 
@@ -64,7 +64,7 @@ def threads(
     *,
     quantum: complex,
     spin: bool = False,
-    limit: int = STATE_LIMIT,
+    limit: float = 3e5,
 ) -> Threads:
     """Solve threads that share cores and one lock; see `thread_chain`.
 
@@ -99,7 +99,7 @@ def thread_chain(
     *,
     quantum: complex,
     spin: bool = False,
-    limit: int = STATE_LIMIT,
+    limit: float = 3e5,
 ) -> MarkovChain:
     """Give the chain of threads that work and then enter a critical section, again and again.
 

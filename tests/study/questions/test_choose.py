@@ -186,7 +186,7 @@ WRONG = [
     (
         "{from: 3, to: 6, step: 1}",
         "{from: 1, to: 101, step: 1}",
-        "1,030,301 points; at most 1,000,000 can be chosen among",
+        "1,030,301 points to choose among; the limit is 1,000,000: vary less",
     ),
 ]
 

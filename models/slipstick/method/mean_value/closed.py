@@ -21,6 +21,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
+from slipstick.limits import check_cost
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.shared_locks import sharing_waits
@@ -53,17 +54,11 @@ from slipstick.vocabulary import DISCIPLINES
 Population = tuple[int, ...]
 """Processors of each group."""
 
-MOST_POPULATIONS = 20_000
-"""Populations that are gone through one by one."""
-
 NEWTON_STEPS = 12
 """Steps of Newton's method, which doubles the digits with each."""
 
 FULL = 1 + 1e-12
 """Utilization from which on a queue is taken as overloaded; rounding stays below."""
-
-MOST_VISITS = 2000
-"""Places in the activities at which a queue is joined; with 640 of them and 16 processors it takes half a minute."""
 
 MOST_AT_ONCE = 4096
 """Labels times rows that an account is read off together."""
@@ -345,10 +340,7 @@ class Recursion:
         self.model, self.activities = model, tuple(activities)
         self.trees = visit_trees(activities, model)
         count = sum(len(tree.visits) for tree in self.trees)
-        if count > MOST_VISITS:
-            raise NoAnswerError(
-                f"mean-value would follow {count} visits to resources, at most {MOST_VISITS}; simulate it"
-            )
+        check_cost("visits", count, f"mean-value would follow {count} visits to resources", "simulate it")
         self.queues = queues_of(model, self.trees, copies or {})
         self.spin_locks = tuple(SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin)
         self._read = frozenset(model.expressions_of(activities))
@@ -393,12 +385,11 @@ class Recursion:
             if not len(points):
                 return
         most: Population = tuple(map(int, asked.max(axis=0)))
-        if math.prod(n + 1 for n in most) > MOST_POPULATIONS:
-            each = " x ".join(str(n + 1) for n in most)
-            raise NoAnswerError(
-                f"mean-value goes through every population of groups up to the one asked for, {each} of {self.model.name}; "
-                f"more than {MOST_POPULATIONS} are too many, simulate it"
-            )
+        each = " x ".join(str(n + 1) for n in most)
+        what = (
+            f"mean-value goes through every population of groups up to the one asked for, {each} of {self.model.name}"
+        )
+        check_cost("populations", math.prod(n + 1 for n in most), what, "simulate it")
         alike, rows = self._alike(here, len(points), counts)
         wanted = {tuple(map(int, each)) for each in asked}
         step, curve = _RecursionStep(self, alike), list[Array]()

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
+from slipstick.limits import limit
 from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradient, Remarks, Solution, Values, value_at
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
-from slipstick.queueing.mixed_classes import MOST_SERVERS
 from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.sojourn_times import closed_path, open_path, quantile
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
@@ -115,7 +115,7 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
     """Tell whether no customer of a class is overtaken on its path, nor influenced by one that was behind it."""
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
     alone = len(network.classes) == 1
-    plain = network.without_rates & ~network.limited & (network.servers <= MOST_SERVERS) & (network.patience is None)
+    plain = network.without_rates & ~network.limited & (network.servers <= limit("speeds")) & (network.patience is None)
     queues = plain & np.array([each == "fcfs" for each in network.discipline], dtype=bool) & _alike(network)
     if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
         return False

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError, TooManyStatesError
+from slipstick.limits import way_out
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import Routing, routing_of_chains
-from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain
+from slipstick.queueing.markov.chain import MarkovChain
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays
 from slipstick.vocabulary import LOSS
 
 
-def by_class(arrays: NetworkPoints, limit: int | None = None) -> MarkovSolution:
+def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolution:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     Throughput is the chain's in cycles, for each of its classes.
@@ -33,9 +34,9 @@ def by_class(arrays: NetworkPoints, limit: int | None = None) -> MarkovSolution:
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:
-        found = solve_markov_chain(*_of_classes(arrays), limit=STATE_LIMIT if limit is None else limit)
+        found = solve_markov_chain(*_of_classes(arrays), limit=limit)
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
+        raise NoAnswerError(f"{error.size}; {_instead(arrays)}, {way_out('states')}") from None
     if arrays.ways is not None:
         found = _in_cycles(arrays, found)
     # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
@@ -44,7 +45,7 @@ def by_class(arrays: NetworkPoints, limit: int | None = None) -> MarkovSolution:
     return found
 
 
-def chain_at(arrays: NetworkPoints, truncation: int | None, limit: int) -> tuple[StateSpace, MarkovChain]:
+def chain_at(arrays: NetworkPoints, truncation: int | None, limit: float | None) -> tuple[StateSpace, MarkovChain]:
     """Give the chain of a network at one point, with its stations in order.
 
     Parameters
@@ -61,7 +62,7 @@ def chain_at(arrays: NetworkPoints, truncation: int | None, limit: int) -> tuple
     try:
         return markov_chain(network, rules[0] if rules else None, truncation=truncation, limit=limit)
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
+        raise NoAnswerError(f"{error.size}; {_instead(arrays)}, {way_out('states')}") from None
 
 
 def _instead(arrays: NetworkPoints) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.limits import check_cost
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK, unit_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
@@ -34,9 +35,6 @@ from slipstick.sim.plan.distributions import (
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER
-
-MOST = 1_000_000
-"""Customers that are kept in mind one by one."""
 
 
 def _served(place: Place) -> str:
@@ -146,8 +144,8 @@ class FlatNetwork:
         if isinstance(chain.members, OpenClass):
             return bool(self.arrays.network.arrivals[0, c] > 0)
         size = int(self.arrays.network.population[0, c])
-        if size > MOST:
-            raise ModelError(f"a simulation follows each customer, at most {MOST:,} of a chain; {name} has {size:,}")
+        what = f"a simulation follows each customer, and {name} has {size:,}"
+        check_cost("customers", size, what, "ask for an approximate method", ModelError)
         return size > 0
 
     def _chain(self, c: int, name: str, chain: Chain) -> None:

@@ -13,7 +13,7 @@ from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov.chain import STATE_LIMIT, mean_time_until
+from slipstick.queueing.markov.chain import mean_time_until
 from slipstick.queueing.markov.chain import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
@@ -25,7 +25,7 @@ def transient(
     values: Mapping[str, float] | None = None,
     *,
     most: int | None = None,
-    limit: int = STATE_LIMIT,
+    limit: float | None = None,
 ) -> Columns:
     """Give what is to be expected of a network at some times after its start, exactly, by its Markov chain.
 
@@ -80,7 +80,7 @@ def time_until(
     values: Mapping[str, float] | None = None,
     *,
     most: int | None = None,
-    limit: int = STATE_LIMIT,
+    limit: float | None = None,
 ) -> float:
     """Give the mean time from the start until a number of customers is first present at a station [s].
 
@@ -170,7 +170,7 @@ def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple
     return compiled, arrays
 
 
-def _truncation(arrays: NetworkPoints, most: int | None, limit: int) -> int | None:
+def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) -> int | None:
     """Give the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
+from slipstick.limits import check_cost
 from slipstick.method.bounds import Saturation
 from slipstick.method.names import BARRIER, MONITOR, Labels
 from slipstick.model.activity import (
@@ -59,8 +60,8 @@ OUTSIDE = "outside"
 """The other processors of a model with one: they are outside its population."""
 
 MOST_OTHERS = 4096
-MOST_NUMBERS, OWN_NUMBERS = 25_000_000, 20
-"""Numbers that a simulation keeps of all activities under way, and those that it keeps of one beside its account."""
+OWN_NUMBERS = 20
+"""Numbers that a simulation keeps of an activity under way, beside its account."""
 
 ALL = "all"
 """The name of the group of a population that has one."""
@@ -225,12 +226,12 @@ class _Writer:
         """Refuse a model of which more is under way at once than memory is for; of arrivals, one alone."""
         known: dict[int, float] = {}
         at_once = members * max(self._at_once(body, known) for body in self.model.bodies)
-        if at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) > MOST_NUMBERS:
-            raise ModelError(
-                f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once, each with the account of "
-                f"{len(self.model.steps)} steps, which takes too much memory; give it fewer processors, items or branches, or "
-                "ask for mean-value"
-            )
+        what = (
+            f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once, each with the account of "
+            f"{len(self.model.steps)} steps"
+        )
+        kept = at_once * (OWN_NUMBERS + 2 * len(self.model.steps))
+        check_cost("numbers", kept, what, "give it fewer processors, items or branches, ask for mean-value", ModelError)
 
     def _at_once(self, activity: Activity, known: dict[int, float]) -> float:
         """Count the branches and items of an activity that may exist at once."""

@@ -373,7 +373,7 @@ def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int
     return count if most is None else min(most, count)
 
 
-def size_in_words(point: NetworkPoint, truncation: int | None, limit: int = 0) -> str:
+def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
     """Describe what is known of the number of states above a limit; without capacities, how customers can be placed.
 
     With n customers at m stations there are C(n + m - 1, n) ways; open ones may also be outside. Orders and phases are

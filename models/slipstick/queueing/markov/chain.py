@@ -17,11 +17,11 @@ from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
 
+from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
+from slipstick.limits import check_cost, way_out
 
 Array = NDArray[Any]
-STATE_LIMIT = 300_000
-"""States at most, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,12 +67,11 @@ class MarkovChain:
         return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
 
 
-def refuse_size(limit: int, size_hint: str) -> None:
+def refuse_size(most: float, size_hint: str) -> None:
     """Refuse a chain that is larger than the limit; `size_hint` says what is known of its size."""
     raise TooManyStatesError(
-        f"the chain has more than {limit:,} states ({size_hint})",
-        "allow more with limit=..., which costs memory and time, ask for fewer customers or phases, or use an "
-        "approximate method or simulation",
+        f"the chain has more than {most:,.0f} states ({size_hint})",
+        f"ask for fewer customers or phases, use an approximate method or simulation, {way_out('states')}",
     )
 
 
@@ -90,7 +89,7 @@ def explore_rows(
     start: Rows,
     transitions: Callable[[Rows], Iterable[Transitions]],
     *,
-    limit: int = STATE_LIMIT,
+    limit: float | None = None,
     reachable: Rows | None = None,
     size_hint: Callable[[], str] = lambda: "as many as have been found",
 ) -> MarkovChain:
@@ -102,7 +101,7 @@ def explore_rows(
     ----------
     start : the first state [1, columns]
     transitions : gives all transitions of a block of states
-    limit : states at most
+    limit : states at most; by default that of `slipstick.limits`
     reachable : states known to be reachable, all different, so that more are explored at a time [states, columns]
     size_hint : gives what a refusal says of the size
 
@@ -115,6 +114,7 @@ def explore_rows(
     >>> explore_rows(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
     array([0, 1, 2], dtype=int16)
     """
+    most = limits.limit("states") if limit is None else limit
     # Each key that is not there yet gets the next number.
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
@@ -132,8 +132,8 @@ def explore_rows(
             before = len(number)
             there = _numbered(rows, number)
             found.append((here + looked_at, there, rates, np.full(len(here), event)))
-            if len(number) > limit:
-                refuse_size(limit, size_hint())
+            if len(number) > most:
+                refuse_size(most, size_hint())
             if len(number) > before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first = np.unique(there, return_index=True)
@@ -377,10 +377,6 @@ def gth(generator: Array) -> Array:
     return np.asarray(pi / pi.sum())
 
 
-MOST_STEPS = 1_000_000
-"""Steps of the uniform clock at most, in all."""
-
-
 def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Array:
     """Give the probability of each state at some times [1] [times, states].
 
@@ -418,7 +414,9 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
     generator = chain.generator()
     rate = float(-generator.diagonal().real.min())
-    _check_steps(rate * float(at.max(initial=0.0)))
+    ticks = rate * float(at.max(initial=0.0))
+    what = f"the chain's clock ticks {ticks:.3g} times until the last time asked for"
+    check_cost("ticks", ticks, what, "ask for an earlier time, for the long run")
     step = csr_array(generator.T)
     now: Array = chain.start.astype(step.dtype)
     clock, found = 0.0, {}
@@ -426,14 +424,6 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         now = _onward(step, rate, now, time - clock, error / max(1, len(at)))
         clock, found[time] = time, now
     return np.array([found[time] for time in at.tolist()])
-
-
-def _check_steps(ticks: float) -> None:
-    if ticks > MOST_STEPS:
-        raise NoAnswerError(
-            f"the chain's clock ticks {ticks:.3g} times until the last time asked for, and {MOST_STEPS:,} are the most "
-            "that is tried; ask for an earlier time or for the long run"
-        )
 
 
 def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
-from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size, stationary
+from slipstick.queueing.markov.chain import Array, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays
@@ -27,7 +28,7 @@ ROUNDING = 1e-15
 
 
 def markov_chain(
-    network: NetworkArrays, routing: Routing | None = None, *, truncation: int | None = None, limit: int = STATE_LIMIT
+    network: NetworkArrays, routing: Routing | None = None, *, truncation: int | None = None, limit: float | None = None
 ) -> tuple[StateSpace, MarkovChain]:
     """Give the chain of a network of one point, for transient answers or rewards of one's own; see `solve_markov_chain`.
 
@@ -47,7 +48,7 @@ def solve_markov_chain(
     routing: Routing | Sequence[Routing] | None = None,
     *,
     error: float = ERROR,
-    limit: int = STATE_LIMIT,
+    limit: float | None = None,
     method: str | None = None,
 ) -> MarkovSolution:
     """Solve a network as a Markov chain.
@@ -72,7 +73,7 @@ def solve_markov_chain(
     network : the network; its numbers may be complex, for a derivative
     routing : where customers go next, one for all points or one for each; by default `in_order` of the visits
     error : part of the mean number of open customers that may lie beyond the truncation [1]
-    limit : states at most
+    limit : states at most; by default that of `slipstick.limits`
     method : of `stationary`; by default by size
 
     Raises
@@ -100,7 +101,7 @@ def solve_markov_chain(
     return found
 
 
-def _point(point: NetworkPoint, error: float, limit: int, method: str | None) -> MarkovSolution:
+def _point(point: NetworkPoint, error: float, limit: float | None, method: str | None) -> MarkovSolution:
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
         return _answers(point, space, chain, stationary(chain, method), 0.0)
@@ -120,13 +121,14 @@ def _point(point: NetworkPoint, error: float, limit: int, method: str | None) ->
     )
 
 
-def _explored(point: NetworkPoint, truncation: int | None, limit: int) -> tuple[StateSpace, MarkovChain]:
+def _explored(point: NetworkPoint, truncation: int | None, limit: float | None) -> tuple[StateSpace, MarkovChain]:
     # One customer more or less is at least one state more.
     least = max(truncation or 0, *point.population())
-    if least >= limit:
-        refuse_size(limit, f"at least {least:,}, for as many customers")
+    most = limits.limit("states") if limit is None else limit
+    if least >= most:
+        refuse_size(most, f"at least {least:,}, for as many customers")
     space = build_state_space(point, truncation)
-    chain = space.chain(limit, lambda: size_in_words(point, truncation, limit))
+    chain = space.chain(most, lambda: size_in_words(point, truncation, most))
     if not space.orders_vary(chain):
         raise NoAnswerError(
             "customers keep the order in which they start, and the long run depends on it; give the classes a think time "

@@ -64,7 +64,7 @@ class StateSpace:
     start: Array
     interleaved: Array
 
-    def chain(self, limit: int, size_hint: Callable[[], str]) -> MarkovChain:
+    def chain(self, limit: float, size_hint: Callable[[], str]) -> MarkovChain:
         """Explore the chain; see `explore_rows`."""
         return explore_rows(
             self.start[None, :],

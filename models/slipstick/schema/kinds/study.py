@@ -15,6 +15,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
+from slipstick.limits import LIMITS
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
@@ -667,7 +668,7 @@ QUESTIONS: Registry[QuestionKey] = Registry(
 """The keys of all questions in the order in which they are read and shown, those of other packages before slipstick's own."""
 
 
-class LimitsSpec(Spec):
+class _PointLimits(Spec):
     """What one point may take; one that takes more has no answer, and the others do."""
 
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
@@ -675,6 +676,28 @@ class LimitsSpec(Spec):
     )
     memory: Annotated[Given, Quantity(BYTES, least=1e6)] | None = Field(
         None, description="for one point, beside what the process has before it"
+    )
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """Give the limits of `slipstick.limits` that are given."""
+        return {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
+
+
+if TYPE_CHECKING:
+
+    class LimitsSpec(_PointLimits):
+        """Limits of time, of memory and of costs that are estimated."""
+
+else:
+    LimitsSpec = create_model(
+        "LimitsSpec",
+        __base__=_PointLimits,
+        __doc__=_PointLimits.__doc__,
+        **{
+            name: (float | None, Field(None, description=f"{each.counts}; {each.value:,.0f} by default", gt=0))
+            for name, each in LIMITS.items()
+        },
     )
 
 
@@ -705,7 +728,7 @@ class _StudyKeys(Described):
         min_length=1,
     )
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
-    limits: LimitsSpec = Field(LimitsSpec(), description="what one point may take")
+    limits: LimitsSpec = Field(LimitsSpec(), description="what points may take")
     engine: EngineSpec = Field(EngineSpec(), description="where points are solved; results do not depend on it")
 
     def check_rules(self) -> None:

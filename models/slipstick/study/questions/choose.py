@@ -12,12 +12,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, np
+from slipstick.limits import check_cost
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import counted, escape, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.intp]
-
-MOST_POINTS = 1_000_000
-"""The largest number of points; only some of them are solved."""
 
 TOGETHER = 32
 """The number of points solved at a time where they are not simulated."""
@@ -191,8 +190,9 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
             pairs = sorted(zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0])
             values[axis.path], nodes[axis.path] = zip(*pairs, strict=True)
             units[axis.path] = axis.unit
-    if (count := math.prod(map(len, values.values()))) > MOST_POINTS:
-        raise study.refusal(("choose", "vary"), f"{count:,} points; at most {MOST_POINTS:,} can be chosen among")
+    count = math.prod(map(len, values.values()))
+    refusal = partial(study.refusal, ("choose", "vary"))
+    check_cost("choices", count, f"{count:,} points to choose among", "vary less", refusal)
     prices: dict[str, float] = {}
     for written, price in spec.cost.items():
         for path in _paths(written, list(values), ("choose", "cost", written), name, study):

@@ -1,0 +1,108 @@
+"""What one request may cost. Each cost is estimated before it is paid, and refused above its limit with the way to raise it.
+
+slipstick solve MODEL --limit states=1e6
+limits: {states: 1e6}                             in a study
+slipstick.solve(MODEL, limits={"states": 1e6})    in Python
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from slipstick.errors import InputError, NoAnswerError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit: its value unless another is given, what it counts, and what that costs."""
+
+    value: float
+    counts: str
+    cost: str
+
+
+LIMITS = {
+    "states": Limit(3e5, "states of a Markov chain", "1 KB and 0.1 ms each"),
+    "ticks": Limit(1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"),
+    "lattice": Limit(1e7, "populations that an exact method of a network goes through", "100 B and 0.5 us each"),
+    "terms": Limit(2e8, "terms of a convolution in logarithms", "10 ns each"),
+    "speeds": Limit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
+    "customers": Limit(1e6, "customers of a chain of a network that a simulation follows", "1 KB each"),
+    "numbers": Limit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
+    "populations": Limit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
+    "visits": Limit(2e3, "places in activities at which mean value has a queue joined", "the cube of their number"),
+    "points": Limit(2e7, "points of a sweep that memory holds", "100 B each"),
+    "values": Limit(1e6, "values of one axis of a sweep", "100 B each"),
+    "choices": Limit(1e6, "points that are chosen among", "1 us each and more"),
+}
+"""By name. What one point may take of time and of memory is limited as well, where a study asks for it."""
+
+_GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=MappingProxyType({}))
+
+
+def given_limits() -> Mapping[str, float]:
+    """Give the limits that hold here instead of those of `LIMITS`."""
+    return _GIVEN.get()
+
+
+def limit(name: str) -> float:
+    """Give a limit that holds here."""
+    return _GIVEN.get().get(name, LIMITS[name].value)
+
+
+@contextmanager
+def limited(values: Mapping[str, float]) -> Iterator[None]:
+    """Have other limits hold inside; where one was given outside already, as on the command line, that holds.
+
+    Raises
+    ------
+    UnknownNameError : there is no such limit
+    InputError : it is not a number above 0
+
+    >>> with limited({"states": 1e6}), limited({"states": 10, "ticks": 5}):
+    ...     limit("states"), limit("ticks")
+    (1000000.0, 5)
+    """
+    for name, value in values.items():
+        if name not in LIMITS:
+            raise UnknownNameError("limit", name, list(LIMITS))
+        if not (isinstance(value, int | float) and 0 < value < float("inf")):
+            raise InputError(f"the limit {name} is a number above 0, not {value!r}")
+    token = _GIVEN.set({**values, **_GIVEN.get()})
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def check_cost(
+    name: str, cost: float, what: str, otherwise: str, error: Callable[[str], Exception] = NoAnswerError
+) -> None:
+    """Refuse a request whose cost is over its limit, with the way to raise it.
+
+    Parameters
+    ----------
+    name : of the limit
+    cost : what the request takes, in what the limit counts
+    what : says what takes it, as a sentence begins
+    otherwise : says what can be asked for instead
+    error : makes what is raised of the words
+
+    >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
+    Traceback (most recent call last):
+        ...
+    slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 300,000: ask for simulation, or allow \
+more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
+    """
+    if cost > limit(name):
+        raise error(f"{what}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}")
+
+
+def way_out(name: str, cost: float | None = None) -> str:
+    """Say how a limit is raised, so far that a cost is within it."""
+    more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
+    return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"
