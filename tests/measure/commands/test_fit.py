@@ -90,8 +90,10 @@ def test_options_of_a_fit_are_checked(options: list[str], message: str, capsys: 
 def test_a_fit_without_work_for_one_processor_has_no_speedup(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = [("1e9", 2, 1.9), ("64", 2, 2.0), ("16384", 2, 11.8), ("4", 4, 3.9), ("64", 8, 5.8), ("262144", 8, 160.0)]
-    (tmp_path / "x.csv").write_text("n,p,time [s]\n" + "".join(f"{n},{p},{time}e-6\n" for n, p, time in runs))
+    sizes = {2: (10**9, 64, 1024, 16384, 262144), 4: (4, 64, 1024, 16384, 262144), 8: (4, 64, 262144)}
+    times = {2: (1.94, 2.0, 2.57, 11.76, 161.4), 4: (3.85, 3.92, 4.39, 13.79, 162.08), 8: (5.83, 5.74, 159.92)}
+    rows = [f"{n},{p},{time}e-6\n" for p in sizes for n, time in zip(sizes[p], times[p], strict=True)]
+    (tmp_path / "x.csv").write_text("n,p,time [s]\n" + "".join(rows))
     assert main(["fit", str(tmp_path / "x.csv"), "--model", "latency"]) == 0
     told = capsys.readouterr().out
     assert "The fit has no work for one processor, so no speed-up over it." in told
