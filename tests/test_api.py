@@ -23,7 +23,10 @@ from slipstick.errors import (
     UnknownNameError,
 )
 from slipstick.law import Law
+from slipstick.method.names import parameters_of_model
 from slipstick.model.machine import Machine, Network
+from slipstick.study.points import SolvableModel
+from slipstick.study.stream import streamed
 
 OPERATION = "dvsm/diff-request"
 CRITICAL = "parameters.critical"
@@ -325,8 +328,16 @@ class TestPointsInAFile:
     @pytest.mark.parametrize(
         ("axes", "method", "words"),
         [
-            ({"population.processors": [2, 3]}, "simulation", "simulation takes too long for a file of points"),
-            ({"machine": ["rs6000-43p-atm", "nodes-2024"]}, None, "machine needs a model for each of its values"),
+            (
+                {"population.processors": [2, 3]},
+                "simulation",
+                "simulation takes too long for a file of points; write another method, such as closed-form",
+            ),
+            (
+                {"machine": ["rs6000-43p-atm", "nodes-2024"]},
+                None,
+                "machine needs a model for each of its values; write a file of points for each of them",
+            ),
         ],
     )
     def test_what_is_not_computed_as_arrays_is_refused(
@@ -336,6 +347,12 @@ class TestPointsInAFile:
         with pytest.raises(InputError, match=words):
             solve(model, sweep(axes, out=tmp_path / "x.parquet"), method=method)
 
-    def test_a_path_without_effect_of_an_object_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="no parameter is named 'x'"):
-            solve(LAWS["flow-line"], sweep({"x": [1, 2]}, out=tmp_path / "x.parquet"))
+    def test_a_path_that_nothing_is_computed_from_is_refused(self, tmp_path: Path) -> None:
+        law = LAWS["flow-line"]
+        solvable = SolvableModel(law, parameters_of_model(law), None, Simulation())
+        with pytest.raises(ModelError) as caught:
+            streamed(solvable, {"x": np.ones(2)}, tmp_path / "x.parquet")
+        assert str(caught.value) == (
+            "x is no number that time is computed from, so it cannot be varied within one file of points; write a file for "
+            "each of its values"
+        )

@@ -17,8 +17,8 @@ from slipstick.errors import InputError, NoAnswerError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit: its value unless another is given, what it counts, and what that costs."""
+class CostLimit:
+    """A limit of a cost: its value unless another is given, what it counts, and what that costs."""
 
     value: float
     counts: str
@@ -26,18 +26,20 @@ class Limit:
 
 
 LIMITS = {
-    "states": Limit(3e5, "states of a Markov chain", "1 KB and 0.1 ms each"),
-    "ticks": Limit(1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"),
-    "lattice": Limit(1e7, "populations that an exact method of a network goes through", "100 B and 0.5 us each"),
-    "terms": Limit(2e8, "terms of a convolution in logarithms", "10 ns each"),
-    "speeds": Limit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
-    "customers": Limit(1e6, "customers of a chain of a network that a simulation follows", "1 KB each"),
-    "numbers": Limit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
-    "populations": Limit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
-    "visits": Limit(2e3, "places in activities at which mean value has a queue joined", "the cube of their number"),
-    "points": Limit(2e7, "points of a sweep that memory holds", "100 B each"),
-    "values": Limit(1e6, "values of one axis of a sweep", "100 B each"),
-    "choices": Limit(1e6, "points that are chosen among", "1 us each and more"),
+    "states": CostLimit(3e5, "states of a Markov chain", "1 KB and 0.1 ms each"),
+    "ticks": CostLimit(
+        1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"
+    ),
+    "lattice": CostLimit(1e7, "populations that an exact method of a network goes through", "100 B and 0.5 us each"),
+    "terms": CostLimit(2e8, "terms of a convolution in logarithms", "10 ns each"),
+    "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
+    "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "1 KB each"),
+    "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
+    "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
+    "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "the cube of their number"),
+    "points": CostLimit(2e7, "points of a sweep that memory holds", "100 B each"),
+    "values": CostLimit(1e6, "values of one axis of a sweep", "100 B each"),
+    "choices": CostLimit(1e6, "points that are chosen among", "1 us each and more"),
 }
 """By name. What one point may take of time and of memory is limited as well, where a study asks for it."""
 

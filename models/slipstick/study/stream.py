@@ -109,8 +109,10 @@ def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, f
     if form.estimated:
         raise ModelError("simulation takes too long for a file of points; write another method, such as closed-form")
     if others := [path for path in (*axes, *fixed) if path not in form.parameters]:
-        words = "is no number that time is computed from, so it cannot be varied within one file of points"
-        raise ModelError(f"{others[0]} {words}; write a file for each of its values")
+        raise ModelError(
+            f"{others[0]} is no number that time is computed from, so it cannot be varied within one file of points; write a "
+            "file for each of its values"
+        )
 
 
 def _solved(
