@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from slipstick.errors import MissingExtraError, SlipstickError, SpecError, UnknownNameError
@@ -94,6 +95,15 @@ def test_a_trace_of_the_scheduler() -> None:
     # Two processors are all that the machine has; the third and fourth task wait for one.
     assert (answer["speedup"] or 0.0) < 2.0
     assert answer.account["wait:processor"] > 0.2 * trace.end
+    # What each task ran is the sum of its column of milliseconds; times are rounded to 1 us.
+    run: dict[str, float] = {}
+    for line in (FILES / "timehist-state.txt").read_text().splitlines()[3:]:
+        _, _, task, *_, milliseconds, _ = line.split()
+        run[task] = run.get(task, 0.0) + float(milliseconds) / 1000
+    spans = trace.spans.select(trace.spans.label == trace.labels.index("busy"))
+    lengths = np.bincount(spans.processor, spans.end - spans.start)
+    busy = dict(zip(trace.processors, lengths, strict=True))
+    assert busy == pytest.approx(run, abs=2e-5)
     plain, marked = read_trace(FILES / "timehist.txt"), read_trace(FILES / "timehist-cpus.txt")
     assert set(plain.processors) & set(marked.processors)
     assert not any(name.startswith(("<idle>", "s ")) for name in (*plain.processors, *marked.processors))
@@ -111,6 +121,15 @@ def test_a_table_of_records() -> None:
     assert trace.accesses.target.tolist() == [2, 2, 0, 1]
     assert trace.accesses.count.sum() == 10.0
     assert "1 receipts are left out; a message counts where it is sent" in str(trace.notes[0])
+
+
+def test_what_has_not_ended_lasts_to_the_end_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "time [s],processor,event,destination\n0,0,create,\n1,0,enter,lock:a\n3,1,create,\n4,1,end,\n"
+    )
+    trace = read_trace(tmp_path / "x.csv")
+    assert spans_of(trace) == [("0", "busy", 0.0, 1.0), ("0", "lock:a", 1.0, 4.0), ("1", "busy", 3.0, 4.0)]
+    assert "2 activities have no end, and are taken to last to the end of the trace" in str(trace.notes[0])
 
 
 def test_a_table_of_records_in_parquet(tmp_path: Path) -> None:
@@ -181,10 +200,14 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
     monkeypatch.setattr(chrome_module, "SEVERAL", several)
     inside = [{"name": "}, {", "args": [{"a": 1}, {"b": [2, {}]}, "]"]}, {"ts": 1.5}, 7, {"name": '\\"},', "args": {}}]
     text = json.dumps([{"name": "first"}, *inside * 9, {"last": {}}])
-    found = chrome_module._JsonPieces(iter([text[at : at + size] for at in range(0, len(text), size)]))
+    longer = (
+        f'{text}, "more": [{{"a": 1}}, {{"b": 2}}]}}'  # the list is over before what looks like the end of an event
+    )
+    found = chrome_module._JsonPieces(iter([longer[at : at + size] for at in range(0, len(longer), size)]))
     assert found.sign() == "["
     assert list(found.items()) == json.loads(text)
     assert found.closed
+    assert found.sign() == ","
     cut = chrome_module._JsonPieces(iter([text[:-4]]))
     assert cut.sign() == "["
     with pytest.raises(EOFError):

@@ -161,6 +161,8 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
     assert here.processors == tuple(f"processor {each}" for each in range(4))
     assert here.end == found.covered < found.until
+    assert here.accesses.time.max() < here.end
+    assert max(start for _, _, start in found.visits) > here.end  # which are left out
     # All that a processor does is known up to there, and each instant is booked once.
     assert one.account["idle"] == pytest.approx(0.0, abs=1e-9)
     assert {"lock:door", "wait:disk"} <= one.account.keys()
