@@ -156,6 +156,11 @@ class MeanValue(CompiledModel):
         found.refuse(deadlocks)
         return found
 
+    @property
+    def block(self) -> int:
+        """How many points it is to be given at a time: each takes 10 KB and more while it is solved."""
+        return 2048
+
     def solution(self, values: Values) -> Solution:
         """Evaluate everything at aligned points."""
         numbers = self.numbers(values)
