@@ -21,8 +21,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, ceil_log, maximum, minimum, zero
@@ -145,6 +143,8 @@ class MemoryPort:
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
+        import numpy as np
+
         radix, stages = _switches(between)
         sources, wanted = np.arange(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(wanted) > MOST_PATHS:

@@ -403,9 +403,26 @@ seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: efficiency > 0.5}}
 project: {trends: [milestones], base_year: 2000, years: [2000, 2004], watch: [efficiency > 0.5]}
 pictures: [{name: p, title: p, kind: projection, y: [time]}]
 """)
-    code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({HEAVY} & set(sys.modules)), status)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
-    assert done.stdout.decode().splitlines()[-1] == "[] 0"
+    assert loaded(command, HEAVY, tmp_path) == "[] 0"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["solve", "lock-and-bus"],
+        ["solve", "central-server"],
+        ["solve", "law/speed-up", "--set", "processors=4", "--set", "efficiency=0.5"],
+    ],
+)
+def test_solve_of_a_small_model_loads_only_what_it_uses(tmp_path: Path, command: list[str]) -> None:
+    assert loaded(command, HEAVY - {"numpy", "tabulate"}, tmp_path) == "[] 0"
+
+
+def loaded(command: list[str], libraries: set[str], folder: Path) -> str:
+    """Give which of the libraries a command loads, and its status."""
+    code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({libraries} & set(sys.modules)), status)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, timeout=60, check=False)
+    return done.stdout.decode().splitlines()[-1]
 
 
 # Nothing in a spec is executed

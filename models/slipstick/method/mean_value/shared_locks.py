@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from slipstick.method.mean_value.maxima import (
 from slipstick.method.mean_value.visits import ArrivalState, Queue
 from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
 from slipstick.model.system import ClosedPopulation, Model
-from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions, explore_rows, stationary
 from slipstick.queueing.residual_wait import finite_source_residual, residual_time, whole_service_weight
+
+if TYPE_CHECKING:
+    from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
 """Processors that a chain counts, by order of the lock; then it has up to some 3,200 states. Of more, the load is that of this number."""
@@ -190,6 +192,8 @@ def _chain_waits(
     times : between two visits [s], probability that one is to write [1], time of a read and of a write [s]
     gaps : by how much k readers take longer than k - 1, none entering [s]
     """
+    from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
+
     away, chance, reading, writing = times
     chain = sharing_chain(order, customers, readers)
     kind, writes, reads, count = chain.events % 4, chain.events // 4 % 2, chain.events // 8, chain.rates.astype(int)
@@ -210,6 +214,8 @@ def sharing_chain(order: str, customers: int, readers: int) -> MarkovChain:
 
     The rates are counts, of those that think or read; the events say what they belong to.
     """
+    from slipstick.queueing.markov.chain import explore_rows
+
     moves = _fair_moves if order == "fair" else _ranked_moves
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
