@@ -309,8 +309,8 @@ STUDIES = [
         study("pictures: [{name: a, title: b, kind: bar}]"),
         [
             (
-                "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'fits', 'histogram', 'lines', 'map', 'projection', "
-                "'timeline' or 'trace'; got 'bar'; did you mean 'bars'?"
+                "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits', 'growth', 'histogram', 'lines', "
+                "'map', 'projection', 'timeline' or 'trace'; got 'bar'; did you mean 'bars'?"
             )
         ],
     ),

@@ -24,6 +24,7 @@ from slipstick.study.questions.scale import (
     ScaleResult,
     Scaling,
     bands_of,
+    work_of,
 )
 from tests.report.made_up import SMALL_RESULTS
 
@@ -121,6 +122,11 @@ def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
     assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
     (line,) = axes.lines
     assert np.array_equal(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
+
+
+def test_the_work_is_what_processors_do_usefully_as_a_multiple_of_the_first() -> None:
+    # N T E is 2 * 0.2 * 0.5 and 4 * 0.4 * 0.5; no size will do for 8.
+    assert work_of(MADE, "efficiency-conserved") == pytest.approx([1.0, 4.0, np.nan], nan_ok=True)
 
 
 def test_the_section_says_sizes_matrix_and_symbols() -> None:

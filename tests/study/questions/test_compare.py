@@ -9,7 +9,7 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
-from slipstick.study.questions.compare import CompareResult, TableCell
+from slipstick.study.questions.compare import CompareResult, TableCell, points_of
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
 from tests.specs import activity, refused, study
@@ -71,6 +71,12 @@ def test_an_interval_holds_the_cases_that_a_cell_ranges_over(tmp_path: Path) -> 
     assert (first.inside, second.ends, second.inside) == (True, (None, None), None)
     unknown = problems(tmp_path, TABLE % "{row: r, sum: [time], printed: [7, 5], ranging: {base: [fats]}}")
     assert unknown == ["4:117: compare.0.rows.0.ranging.base: there is no case 'fats'; did you mean 'fast'?"]
+
+
+def test_a_picture_has_the_cells_that_have_both_a_published_and_a_computed_value(tmp_path: Path) -> None:
+    found = result_of(results(tmp_path, TABLE % "{row: r, sum: [time], printed: [null, 5]}"), CompareResult)
+    (points,) = points_of(found.compared).values()
+    assert points.tolist() == [[5.0], [pytest.approx(6.0)]]
 
 
 def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ scale:
   threshold: 60%
 pictures:
   - {name: bands, kind: bands, title: What the processors do}
+  - {name: growth, kind: growth, title: Work that keeps the efficiency}
 """
 
 LAW = """\
@@ -201,6 +202,7 @@ def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.Ca
     for way in ("time-bound", "efficiency-conserved", "memory-bound"):
         assert f"#### Matrix of scalability: {way}" in page
     assert Path("here/bands.png").is_file()
+    assert Path("here/growth.png").is_file()
 
 
 WRONG = [
@@ -236,7 +238,12 @@ WRONG = [
     (
         "title: What the processors do",
         "title: x, case: other",
-        "scale has no case 'other', so there are no bands to draw",
+        "scale has no case 'other', so there is nothing to draw",
+    ),
+    (
+        "[fixed-size, time-bound, efficiency-conserved, memory-bound]",
+        "[fixed-size, time-bound, memory-bound]",
+        "scale has no way 'efficiency-conserved', so there is nothing to draw",
     ),
     ("  threshold: 60%", "  cases: [bass]", "scale.cases.0: there is no case 'bass'; did you mean 'base'?"),
     (

@@ -585,6 +585,25 @@ class BandsSpec(Drawn):
     )
 
 
+class GrowthPictureSpec(Drawn):
+    """The work that keeps what a way of scaling keeps, against the number of processors."""
+
+    question: ClassVar[str] = "scale"
+    kind: Literal["growth"] = Field(description="work against the number of processors, a line for each case of scale")
+    way: Literal["time-bound", "efficiency-conserved", "memory-bound"] = Field(
+        "efficiency-conserved", description="how the size goes with the processors, one that scale names"
+    )
+
+
+class ComparisonPictureSpec(Drawn):
+    """Computed values against published ones."""
+
+    question: ClassVar[str] = "compare"
+    kind: Literal["comparison"] = Field(
+        description="each computed value of compare against the published one, the line on which they are equal between them"
+    )
+
+
 class ProjectionPictureSpec(Drawn):
     """Values over the years of a projection."""
 
@@ -613,7 +632,16 @@ class ChangesSpec(Drawn):
 
 
 PictureSpec = Annotated[
-    BandsSpec | BarsSpec | ChangesSpec | HistogramSpec | LinesSpec | MapSpec | ProjectionPictureSpec | TimelineSpec,
+    BandsSpec
+    | BarsSpec
+    | ChangesSpec
+    | ComparisonPictureSpec
+    | GrowthPictureSpec
+    | HistogramSpec
+    | LinesSpec
+    | MapSpec
+    | ProjectionPictureSpec
+    | TimelineSpec,
     Field(discriminator="kind"),
 ]
 _PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])

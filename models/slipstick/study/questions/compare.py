@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import Dimension
+from slipstick.late import Array, np
 from slipstick.report.formatting import (
     NO_ENDS,
     NOTHING,
@@ -24,12 +25,16 @@ from slipstick.report.formatting import (
     percent,
     prose,
 )
+from slipstick.report.pictures import axis_title, legend_of, logarithmic, sheet, stroke, title_of
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Provenance
-from slipstick.schema.kinds.study import RowSpec, TableSpec
+from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,54 @@ class CompareResult(QuestionResult):
     def parts(self) -> Iterator[str]:
         """Write table by table."""
         return map(comparison, self.compared)
+
+    def draw(self, spec: ComparisonPictureSpec, order: Mapping[str, int]) -> Figure:
+        """Draw each computed value against the published one, a panel for each unit."""
+        points = points_of(self.compared)
+        units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
+        figure = sheet(2.6 + (4.6 if len(units) == 1 else 3.4 * len(units)), 3.9)
+        told = {}
+        for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
+            drawn = {label: each for (which, label), each in points.items() if which == unit}
+            numbers = np.concatenate([np.zeros(0), *(each.ravel() for each in drawn.values())])
+            for index, (label, (published, computed)) in enumerate(drawn.items()):
+                told[label] = axes.plot(published, computed, **{**stroke(index), "linestyle": "none"})[0]
+            ends = [numbers.min(initial=math.inf), numbers.max(initial=-math.inf)]
+            if ends[0] > 0 and len(numbers):
+                for along in (axes.xaxis, axes.yaxis):
+                    logarithmic(along, numbers)
+            told["equal"] = axes.plot(*[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8)[0]
+            axes.set_xlabel(axis_title("published", unit))
+            axes.set_ylabel(axis_title("computed", unit))
+        legend_of(figure, [*told.values()], [*told])
+        title_of(figure, spec.title)
+        return figure
+
+
+MOST_TOLD_APART = 6
+"""The most tables of one unit that a picture tells apart."""
+
+
+def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
+    """Give published and computed values, in two rows, by the unit and what the legend calls them.
+
+    Few tables of a unit stand by their titles, many together. Inputs of the model and other cases are no published values.
+
+    Parameters
+    ----------
+    tables : of a study
+    """
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for table in tables:
+        many = sum(each.unit == table.unit for each in tables) > MOST_TOLD_APART
+        for row in table.rows:
+            if row.input or row.against:
+                continue
+            label = ("measured" if row.measured else "printed") if many else table.title
+            pairs = [(cell.printed, cell.computed) for cell in row.cells]
+            known = [(a, b) for a, b in pairs if a is not None and b is not None]
+            found.setdefault((table.unit, label), []).extend(known)
+    return {key: np.array(pairs).T for key, pairs in found.items() if pairs}
 
 
 def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:

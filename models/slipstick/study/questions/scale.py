@@ -44,13 +44,23 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, plain_ticks, sheet, title_of
+from slipstick.report.pictures import (
+    axis_title,
+    draw_intervals,
+    filled,
+    legend_of,
+    logarithmic,
+    plain_ticks,
+    sheet,
+    stroke,
+    title_of,
+)
 from slipstick.report.statements import summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula
-from slipstick.schema.kinds.study import BandsSpec, ScaleSpec
+from slipstick.schema.kinds.study import BandsSpec, GrowthPictureSpec, ScaleSpec
 from slipstick.schema.text import canonical
 from slipstick.schema.values import read_formula
 from slipstick.study.cases import StudyContext
@@ -243,8 +253,10 @@ class ScaleResult(QuestionResult):
             yield _EXPONENT if found.printed else ""
             yield from _formula(found)
 
-    def draw(self, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
-        """Stack the processors by what they do up to the line on which all of them are."""
+    def draw(self, spec: BandsSpec | GrowthPictureSpec, order: Mapping[str, int]) -> Figure:
+        """Stack the processors by what they do up to the line on which all of them are, or draw how the work grows."""
+        if isinstance(spec, GrowthPictureSpec):
+            return _growth_lines(self.scalings, spec)
         return _bands(next(each for each in self.scalings if each.case == spec.case), spec, order)
 
 
@@ -293,10 +305,11 @@ def read(asked: ScaleSpec, study: StudyContext) -> Question:
     SpecError : a path leads nowhere, or a value is not allowed
     """
     problems = [
-        study.problem((*place, key), f"scale has no {key} {getattr(each, key)!r}, so there are no bands to draw")
-        for place, each in study.pictures(BandsSpec)
+        study.problem((*place, key), f"scale has no {key} {getattr(each, key)!r}, so there is nothing to draw")
+        for kind in (BandsSpec, GrowthPictureSpec)
+        for place, each in study.pictures(kind)
         for key, there in (("case", asked.cases), ("way", asked.ways))
-        if getattr(each, key) not in there
+        if getattr(each, key, there[0]) not in there
     ]
     if problems:
         raise SpecError(problems)
@@ -743,6 +756,42 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
     legend_of(figure, handles[::-1], labels[::-1], "component")
+    title_of(figure, spec.title)
+    return figure
+
+
+def work_of(found: Scaling, way: str) -> Array:
+    """Give the useful work at each N as a multiple of that at the first N at which a size keeps what is to be kept.
+
+    The useful work of all processors is N T E, with the time T [s] and the efficiency E [1].
+
+    Parameters
+    ----------
+    found : how a case scales
+    way : how the size goes with N
+    """
+    each = found.ways[way]
+    work = each[found.path] * each.columns["time"] * each.columns["efficiency"]
+    known = work[np.isfinite(work)]
+    return np.asarray(work / known[0] if len(known) else work)
+
+
+def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figure:
+    figure = sheet(6.8, 4.4)
+    axes = figure.subplots()
+    every = np.concatenate([np.asarray(each.ways[spec.way][each.path], dtype=float) for each in scalings])
+    drawn = [work_of(each, spec.way) for each in scalings]
+    for index, (found, work) in enumerate(zip(scalings, drawn, strict=True)):
+        axes.plot(found.ways[spec.way][found.path], work, label=found.case, **stroke(index))
+    first = min(every)
+    axes.plot(
+        [first, max(every)], [1.0, max(every) / first], color="#999999", linewidth=0.8, label="in proportion to N"
+    )
+    logarithmic(axes.xaxis, every)
+    logarithmic(axes.yaxis, np.concatenate(drawn))
+    axes.set_xlabel(axis_title(scalings[0].path, "1"))
+    axes.set_ylabel("work / work at the first point")
+    legend_of(figure, *axes.get_legend_handles_labels(), "case")
     title_of(figure, spec.title)
     return figure
 
