@@ -18,7 +18,7 @@ from slipstick.errors import InputError, NoAnswerError, UnknownNameError
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """A limit of a cost: its value unless another is given, what it counts, and what that costs."""
+    """A limit of a cost: its value unless another is given, what it counts, and a rough estimate of what that costs."""
 
     value: float
     counts: str

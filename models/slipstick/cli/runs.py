@@ -80,7 +80,7 @@ def limits(as_json: bool) -> int:
     from slipstick.report.formatting import plain_table
 
     rows = [[name, f"{each.value:,.0f}", each.counts, each.cost] for name, each in LIMITS.items()]
-    click.echo(plain_table(["limit", "at most", "of what", "cost"], rows))
+    click.echo(plain_table(["limit", "at most", "of what", "rough estimate"], rows))
     click.echo(
         "\nA cost is estimated first, and refused above its limit. --limit NAME=VALUE allows more, as do limits: in a study"
     )
