@@ -188,7 +188,7 @@ def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
     run.communicate()
     seconds = time.perf_counter() - start
     time.sleep(1)
-    left = subprocess.run(["pgrep", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout.split()
+    left = _living(run)
     again = _run(study, out)
     told = again.communicate()[1]
     wrong = run.returncode != 130 or seconds > 1 or bool(left) or _files(out) != _files(whole)
@@ -200,6 +200,12 @@ def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
     return int(wrong)
 
 
+def _living(run: subprocess.Popen[str]) -> list[str]:
+    """Give the states of the processes of a run, but of those that have ended and that no process has waited for."""
+    told = subprocess.run(["ps", "-o", "stat=", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout
+    return [state for state in told.split() if not state.startswith("Z")]
+
+
 def _orphans(study: Path, out: Path) -> int:
     """Kill the process that started others, and count those that live on."""
     run = _run(study, out, "--on", "processes", "--jobs", "2")
@@ -208,7 +214,7 @@ def _orphans(study: Path, out: Path) -> int:
     run.kill()
     run.communicate()
     time.sleep(1)
-    left = subprocess.run(["pgrep", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout.split()
+    left = _living(run)
     print(f"kill -9 of the process that started 2 others: {len(left)} live on after 1 s")
     return len(left)
 
