@@ -26,6 +26,7 @@ __all__ = ["SLOW", "STUDIES", "changed_cells", "changed_inputs", "differences"]
 ROOT = Path(__file__).parent.parent
 STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
 SLOW = (
+    "agreement",
     "dvsm-applications",
     "dvsm-technology",
     "dvsm-today",
@@ -35,6 +36,7 @@ SLOW = (
     "networks",
     "scale-graph",
     "spin-locks",
+    "task-size",
     "three-tier",
     "unit-grains",
 )

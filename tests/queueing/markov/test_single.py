@@ -166,3 +166,16 @@ def test_a_station_fills_as_known_over_time() -> None:
     found = transient(chain, [0.4])[0]
     busy = 0.7 / 2.6 * -math.expm1(-2.6 * 0.4)
     assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)
+
+
+@pytest.mark.parametrize("scv", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("options", [{}, {"servers": 3}, {"discipline": "fcfs", "servers": 2}, {"discipline": "lcfs"}])
+def test_the_states_that_arrivals_lead_to_are_those_of_one_arrival_after_the_other(options: Any, scv: float) -> None:
+    ordered = {"discipline": "fcfs", "servers": 3, **options}
+    space, chain = markov_chain(network_arrays([1.0], arrivals=0.4, scv=scv, **ordered), truncation=9)
+    one_by_one = space.start[None, :]
+    at, known = space.columns(0), {row.tobytes() for row in np.asarray(chain.states)}
+    for filled in space.stations[0].filled(one_by_one[:, at], 0, 9):
+        one_by_one = next(space.stations[0].enter(one_by_one, 0))[1]
+        assert filled.tolist() == one_by_one[0].tolist()
+        assert filled.tobytes() in known

@@ -76,16 +76,15 @@ class StateSpace:
 
     def _reached_by_arrivals(self) -> Rows:
         """Give states that arrivals alone lead to; without them a long queue is explored one customer at a time."""
-        row, found = self.start[None, :], []
+        row = self.start[None, :]
         first = next(((kind, places[0][1]) for kind, (_, places) in self.arrivals.items() if places), None)
-        if first is not None:
-            kind, to = first
-            for _ in range(self.truncation or 0):
-                if self._full(row, to)[0]:
-                    break
-                row = self._replaced(row, to, next(self.stations[to].enter(row[:, self.columns(to)], kind))[1])
-                found.append(row)
-        return np.concatenate(found) if found else row[:0]
+        if first is None or not self.truncation:
+            return row[:0]
+        kind, to = first
+        station, columns = self.stations[to], self.columns(to)
+        most, length = self.capacity[to], int(station.length(row[:, columns])[0])
+        count = self.truncation if most is None else max(0, min(self.truncation, most - length))
+        return self._replaced(np.repeat(row, count, axis=0), to, station.filled(row[:, columns], kind, count))
 
     def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
         """Tell in which states a station is full [rows]."""
@@ -391,6 +390,13 @@ class StationState(ABC):
     def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
         """Add a customer of a class."""
 
+    def filled(self, row: Rows, kind: int, count: int) -> Rows:
+        """Give the states that 1, 2, ... `count` arrivals of a class lead to, each in its first phase [count, columns]."""
+        found = [row]
+        for _ in range(count):
+            found.append(next(self.enter(found[-1], kind))[1])
+        return np.concatenate(found)[1:]
+
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
         """Give the phases and services that may end next."""
@@ -443,6 +449,15 @@ class ServedByPhase(StationState):
 
     def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
         yield from self._begun(rows, np.arange(len(rows)), kind)
+
+    def filled(self, row: Rows, kind: int, count: int) -> Rows:
+        # One by one, the states of long queues take most of the time of a small chain.
+        rows = np.repeat(row, count, axis=0)
+        rows[:, self._first_phase(kind)] += np.arange(1, count + 1, dtype=rows.dtype)
+        return rows
+
+    def _first_phase(self, kind: int) -> int:
+        return self.column[kind, int(np.flatnonzero(self.times[kind].start)[0])]
 
     def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
         """Begin the services of a class."""
@@ -549,6 +564,13 @@ class CountedQueue(ServedByPhase):
             yield wait, changed(rows[wait], (self.waiting[kind], 1)), np.ones(len(wait))
         if len(begin):
             yield from self._begun(rows, begin, kind)
+
+    def filled(self, row: Rows, kind: int, count: int) -> Rows:
+        rows, free = super().filled(row, kind, count), self.servers - int(row[:, self.first :].sum())
+        wait = np.maximum(np.arange(1, count + 1, dtype=rows.dtype) - max(0, free), 0)
+        rows[:, self._first_phase(kind)] -= wait
+        rows[:, self.waiting[kind]] += wait
+        return rows
 
     def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
         here = np.flatnonzero(rows[:, self.waiting[kind]])
