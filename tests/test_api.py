@@ -294,6 +294,12 @@ class TestPrinting:
         sweep = solve("lock-and-bus", {"population.processors": [1, 2]})
         assert polars.DataFrame(sweep).equals(sweep.to_polars())
 
+    def test_a_library_that_reads_arrow_streams_takes_results(self) -> None:
+        found = run({"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2]}})
+        table = polars.DataFrame(found)
+        assert table["sweep"].to_list() == [None, "vary", "vary"]
+        assert table["time [s]"].to_list() == [found.cases["base"]["time"], *found.sweeps[0]["time"].tolist()]
+
     def test_a_law_of_another_name_is_told_with_the_nearest(self) -> None:
         with pytest.raises(KeyError, match="did you mean 'amdahl-"):
             LAWS["amdahl"]

@@ -1,12 +1,16 @@
-"""What a notebook shows: HTML that is escaped and capped, LaTeX of laws."""
+"""What print and a notebook show: the terminal's table, HTML that is escaped and capped, LaTeX."""
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
+
+import pytest
 
 from slipstick import LAWS, closed_model, delay, hold, load, run, service, solve
 from slipstick.answer import Answer
-from slipstick.display import html_table
+from slipstick.cli.main import main
+from slipstick.display import html_table, latex_table
 
 SWEEP = {"population.processors": list(range(1, 61))}
 
@@ -25,6 +29,38 @@ def test_an_answer_shows_its_values_its_account_and_its_notes() -> None:
     assert tables(Answer("<b>", "closed-form", failed="saturated & full")._repr_html_()) == [
         [["no answer"], ["saturated & full"]]
     ]
+
+
+@pytest.mark.parametrize("settings", [{}, {"population.processors": "32", "parameters.critical": "0.5 ms"}])
+def test_print_of_an_answer_is_what_the_terminal_shows(
+    settings: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", "lock-and-bus", *(f"--set={path}={text}" for path, text in settings.items())]) == 0
+    shown = capsys.readouterr().out
+    assert "now  meaning" in shown
+    assert str(solve("lock-and-bus", settings)) == shown.rstrip()
+
+
+def test_printed_notebooks_have_the_same_cells_in_latex() -> None:
+    study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2]}}
+    for shown in (solve("lock-and-bus"), solve("lock-and-bus", SWEEP), run(study)):
+        arrays = re.findall(
+            r"\\displaystyle \\begin\{array\}\{(l+)\}\n(.*?)\n\\end\{array\}", shown._repr_latex_(), re.DOTALL
+        )
+        told = [[row.split(" & ") for row in re.split(r" \\\\(?: \\hline)?\n", text)] for _, text in arrays]
+        told = [[[_plain(cell) for cell in row] for row in rows if not row[0].startswith("\\rlap")] for rows in told]
+        assert told == tables(shown._repr_html_())
+        assert [len(sides) for sides, _ in arrays] == [len(rows[0]) for rows in told]
+
+
+def _plain(cell: str) -> str:
+    assert cell.startswith("\\text{")
+    assert cell.endswith("}")
+    return re.sub(r"\}\\(.)\\text\{", r"\1", cell[6:-1])
+
+
+def test_no_text_is_a_command_of_latex() -> None:
+    assert r"\text{a}\backslash \text{input}\{\text{x}\}\text{}\%\text{}" in latex_table("", ["a\\input{x}%"], [])
 
 
 def test_a_sweep_shows_its_first_points_and_says_that_there_are_more() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
+from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError
 
 HELD = ", which its interval holds"
@@ -60,7 +62,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer:
+class Answer(ShownAsTables):
     """What one method says of one model at one point.
 
     Parameters
@@ -87,6 +89,7 @@ class Answer:
     promise : usual relative error of the time of an approximate method, as its benchmark shows it [1]
     interrupted : the method was stopped before it was done
     intervals : ends of the interval of what the account holds, by names such as ``account[lock]`` and ``step[send]``
+    described : what the specs say of each quantity, by path, where they are known
     """
 
     model: str
@@ -112,6 +115,7 @@ class Answer:
     promise: float | None = None
     interrupted: bool = False
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> float | None:
         """Give a number by its name, in its base unit; None for a value of which only bounds are known.
@@ -135,11 +139,11 @@ class Answer:
 
         return answer_text(self).rstrip()
 
-    def _repr_html_(self) -> str:
-        """Show the values, the account and the notes in a notebook."""
-        from slipstick.report.answer import answer_html
+    def shown_tables(self) -> Iterator[TableShown]:
+        """Give the values, the account and the notes."""
+        from slipstick.report.answer import answer_tables
 
-        return answer_html(self)
+        return answer_tables(self)
 
     def __repr__(self) -> str:
         if self.failed is not None:

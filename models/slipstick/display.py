@@ -1,12 +1,34 @@
-"""How objects show themselves in a notebook: tables in HTML, every text escaped. The module imports nothing of the package."""
+"""How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped. The module imports nothing of the package."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import islice
 
 MOST_ROWS = 50
+
+TableShown = tuple[str, Sequence[str], Iterable[Sequence[object]]]
+"""A table in a notebook: its caption, the titles of its columns, its rows."""
+
+
+class ShownAsTables:
+    """What a notebook shows as tables, and what is printed of a notebook as well."""
+
+    __slots__ = ()
+
+    def shown_tables(self) -> Iterable[TableShown]:
+        """Give the tables, the most important first."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Show the tables in a notebook."""
+        return "".join(html_table(*each) for each in self.shown_tables())
+
+    def _repr_latex_(self) -> str:
+        """Show the tables where a notebook is printed."""
+        return "\n\n".join(latex_table(*each) for each in self.shown_tables())
 
 
 def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS) -> str:
@@ -21,11 +43,44 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]
     >>> html_table("a < b", ["x"], [[1]])
     '<table><caption>a &lt; b</caption><tr><th>x</th></tr><tr><td>1</td></tr></table>'
     """
-    shown = list(islice(iter(rows), most + 1))
-    lines = [_row("th", head), *(_row("td", row) for row in shown[:most])]
-    lines += [_row("td", ["..."] * len(head))] if len(shown) > most else []
+    lines = [_row("th", head), *(_row("td", row) for row in _first(rows, len(head), most))]
     return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>"
+
+
+def _first(rows: Iterable[Sequence[object]], columns: int, most: int) -> list[Sequence[object]]:
+    shown = list(islice(iter(rows), most + 1))
+    return [*shown[:most], ["..."] * columns] if len(shown) > most else shown
 
 
 def _row(tag: str, cells: Sequence[object]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(str(each))}</{tag}>" for each in cells) + "</tr>"
+
+
+def latex_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS) -> str:
+    r"""Lay a table out in LaTeX: an array, for what shows mathematics on a page knows no tables of text.
+
+    Parameters
+    ----------
+    title, head, rows, most : as for `html_table`
+
+    >>> print(latex_table("", ["x_1"], [["50 %"]]))
+    $\displaystyle \begin{array}{l}
+    \text{x}\_\text{1} \\ \hline
+    \text{50 }\%\text{}
+    \end{array}$
+    """
+    first, *others = [" & ".join(map(_latex_text, row)) for row in (head, *_first(rows, len(head), most))]
+    above = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
+    lines = "\n".join([*above, f"{first} \\\\ \\hline", " \\\\\n".join(others)])
+    return f"$\\displaystyle \\begin{{array}}{{{'l' * len(head)}}}\n{lines}\n\\end{{array}}$"
+
+
+_LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
+
+
+def _latex_text(cell: object) -> str:
+    """Write a text; its signs that LaTeX takes as commands stand between parts of it, in which alone they are escaped alike."""
+    parts = re.sub(
+        r"[\\^~_%&#${}]", lambda mark: f"}}{_LATEX_MARKS.get(mark[0], chr(92) + mark[0])}\\text{{", str(cell)
+    )
+    return f"\\text{{{parts}}}"

@@ -52,7 +52,8 @@ def _entry(path: str, meaning: str) -> DescribedValue:
 
 
 def test_an_answer_word_for_word() -> None:
-    assert answer_text(BASE, {"send_call": _entry("send_call", "extra system time of one send")}, whole=True) == TEXT
+    described = {"send_call": _entry("send_call", "extra system time of one send")}
+    assert answer_text(replace(BASE, described=described), whole=True) == TEXT
 
 
 def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
@@ -107,8 +108,9 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
         limits=(Limit("p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 2.0, 1.0, "s", "t"),)),),
         point={path[:200]: 0.25, "b": "name"},
         given={"c": 1e-6},
+        described={path: _entry(path, "what it means, at length, " * 20)},
     )
-    text = answer_text(long, {path: _entry(path, "what it means, at length, " * 20)}, whole=True)
+    text = answer_text(long, whole=True)
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.report.write import TidyColumn, tidy_columns, write_csv
+from slipstick.report.write import write_csv
+from slipstick.results.question import TidyColumn, tidy_columns
 from slipstick.results.study import Axis
 from tests.report.made_up import NETWORK, SMALL_RESULTS, STUDY, sweep, with_sweeps
 

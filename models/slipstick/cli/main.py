@@ -295,7 +295,7 @@ def solve(
     else:
         from slipstick.report.answer import answers_text
 
-        echo(answers_text(answers, built.entries, side_by_side(answers), whole))
+        echo(answers_text(answers, side_by_side(answers), whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE

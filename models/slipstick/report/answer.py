@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Limit, Value
-from slipstick.display import html_table
+from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
     Notes,
@@ -66,31 +66,27 @@ _COUNTED = re.compile(r"probability\[.*\]")  # of each number present: for progr
 Entries = Mapping[str, "DescribedValue"]
 
 
-def answers_text(
-    answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None, whole: bool = False
-) -> str:
+def answers_text(answers: Sequence[Answer], together: Agreement | None = None, whole: bool = False) -> str:
     """Write several answers, one below the other, what they say together first.
 
     Parameters
     ----------
     answers : in order
-    entries : what the specs say of each path, if known
     together : the answers side by side; they stand alone unless `whole`
     whole : every part of every answer
     """
     if together and not whole:
         return f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account, shares and notes\n"
     first = [agreement_text(together)] if together else []
-    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(each, entries, whole) for each in answers)])
+    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(each, whole) for each in answers)])
 
 
-def answer_text(answer: Answer, entries: Entries | None = None, whole: bool = False) -> str:
+def answer_text(answer: Answer, whole: bool = False) -> str:
     """Write one answer in ASCII, at most 100 columns wide.
 
     Parameters
     ----------
     answer : of one method, at one point
-    entries : what the specs say of each path, if known
     whole : every value and step; else what fits a screen
 
     >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
@@ -101,15 +97,15 @@ def answer_text(answer: Answer, entries: Entries | None = None, whole: bool = Fa
     time       1.7 ms
     """
     if whole:
-        return _answer_text(answer, entries or {}, None)
-    text = _answer_text(answer, entries or {}, _ROOMY)
-    return text if text.count("\n") <= _SCREEN else _answer_text(answer, entries or {}, _TIGHT)
+        return _answer_text(answer, None)
+    text = _answer_text(answer, _ROOMY)
+    return text if text.count("\n") <= _SCREEN else _answer_text(answer, _TIGHT)
 
 
-def _answer_text(answer: Answer, entries: Entries, most: tuple[int, int, int, int | None] | None) -> str:
+def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) -> str:
     whole = most is None
     values, components, shares, notes = most or (None, None, None, None)
-    parts = [_heading(answer, entries)]
+    parts = [_heading(answer)]
     if answer.failed is None:
         further = {
             "technology classes": _booked("technology class", answer.technology, answer, "technology", None),
@@ -120,7 +116,7 @@ def _answer_text(answer: Answer, entries: Entries, most: tuple[int, int, int, in
             _by_station(answer, values),
             _booked("component", answer.account, answer, "account", components),
             *(further.values() if whole else ()),
-            _shares(answer, entries, shares),
+            _shares(answer, shares),
             _limits(answer, whole),
         ]
     parts.append(_notes(answer, notes))
@@ -132,17 +128,19 @@ def _answer_text(answer: Answer, entries: Entries, most: tuple[int, int, int, in
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
-def answer_html(answer: Answer) -> str:
-    """Write an answer for a notebook: its values, the account of time, and the notes."""
+def answer_tables(answer: Answer) -> Iterator[TableShown]:
+    """Give what a notebook shows of an answer: its values, the account of time, and the notes."""
     title = f"{answer.model} by {answer.method}"
     if answer.failed is not None:
-        return html_table(title, ["no answer"], [[answer.failed]])
+        yield title, ["no answer"], [[answer.failed]]
+        return
     whole = sum(answer.account.values())
-    parts = [html_table(title, ["value", "amount"], [[name, _amount(each)] for name, each in answer.values.items()])]
+    yield title, ["value", "amount"], [[name, _amount(each)] for name, each in answer.values.items()]
     booked = [[name, quantity(time, "s"), percent(time / whole)] for name, time in answer.account.items() if whole]
-    parts += [html_table("account of time", ["component", "time", "part"], booked)] if booked else []
-    parts += [html_table("", ["notes"], [[note] for note in answer.notes])] if answer.notes else []
-    return "".join(parts)
+    if booked:
+        yield "account of time", ["component", "time", "part"], booked
+    if answer.notes:
+        yield "", ["notes"], [[note] for note in answer.notes]
 
 
 def sweep_text(sweep: Sweep) -> str:
@@ -210,7 +208,7 @@ def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
     yield [*findings, *found.verdicts, *(f"{method} has no answer: {why}" for method, why in found.failed.items())]
 
 
-def _heading(answer: Answer, entries: Entries) -> str:
+def _heading(answer: Answer) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
     elif answer.converged is not None and not answer.exact:
@@ -221,7 +219,7 @@ def _heading(answer: Answer, entries: Entries) -> str:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
     line += f". {answer.bound}" if answer.bound else ""
     line += f". No error is promised: {answer.error}" if answer.error else ""
-    where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
+    where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
     return "\n".join([wrapped(line, _INDENT), *where])
 
 
@@ -229,8 +227,8 @@ def _sureness(converged: bool) -> str:
     return "each value with its interval" if converged else "but not as precisely as wished"
 
 
-def _settings(lead: str, settings: Mapping[str, float | str], entries: Entries) -> list[str]:
-    words = [f"{path} = {_setting(value, entries.get(path))}" for path, value in settings.items()]
+def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
+    words = [f"{path} = {_setting(value, answer.described.get(path))}" for path, value in settings.items()]
     return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
 
 
@@ -342,8 +340,8 @@ def _steps(answer: Answer) -> str:
     return plain_table(head, _folded(rows), [1, 2, 3]) + words if len(rows) > 1 else ""
 
 
-def _shares(answer: Answer, entries: Entries, most: int | None) -> str:
-    tables = [_share(name, shares, entries, most) for name, shares in answer.share.items() if _is_time(name)]
+def _shares(answer: Answer, most: int | None) -> str:
+    tables = [_share(name, shares, answer.described, most) for name, shares in answer.share.items() if _is_time(name)]
     return "\n\n".join(table for table in tables if table)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from slipstick.report.folder import replaced
 from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
-from slipstick.results.question import case_table, sweep_table
-from slipstick.results.study import Provenance, Results, Timeline, split_name
+from slipstick.results.question import TidyColumn, tidy_cells, tidy_columns
+from slipstick.results.study import Results, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,70 +32,12 @@ _PICTURES = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 
 
-TidyColumn = list[float | str | None]
-
-
-def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
-    """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
-
-    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
-    base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
-    has an interval or a band anywhere, ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of
-    the questions, see `slipstick.results.question`.
-
-    Parameters
-    ----------
-    results : of a study
-    answer : the values to give, such as ``time`` or ``account[lock]``
-    """
-    solved = bool(results.cases or results.sweeps)
-    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
-    cases = case_table(results, names)
-    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
-    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
-    leading: dict[str, type] = {}
-    added: dict[str, type] = {}
-    for found in results.questions.values():
-        for block in (table.file_columns() for table in found.tables()):
-            parts.append(block)
-            for name, column in block.items():
-                first = found.leading_columns and name.endswith("]")
-                kinds_of, kind = leading if first else added, _column_type(column)
-                kinds_of[name] = str if str in (kind, kinds_of.get(name)) else kind  # a table may have no word in it
-    every = [axis for sweep in results.sweeps for axis in sweep.axes]
-    axes: dict[str, type] = {
-        axis.path if axis.named else f"{axis.path} [{axis.unit}]": str if axis.named else float for axis in every
-    }
-    written = {name for part in parts for name in part}
-    heads = [(end, f"{end}{_head(results, name)}") for name in names for end in ("", "low ", "high ")]
-    values: dict[str, type] = {head: float for end, head in heads if not end or head in written}
-    limits: dict[str, type] = {f"limit[{name}]": str for name in results.pipelines}
-    how: dict[str, type] = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], str)
-    kinds = {"sweep": str, "case": str, **leading, **axes, **values, **limits, **how, "failed": str}
-    kinds |= {name: kind for name, kind in added.items() if name not in kinds}
-    table: dict[str, TidyColumn] = {name: [] for name in kinds}
-    for part in parts:
-        for name, kind in kinds.items():
-            table[name] += _cells(part[name], kind) if name in part else [None] * len(part["case"])
-    return table
-
-
-def _column_type(values: Iterable[object]) -> type:
-    """Tell columns of text from columns of numbers."""
-    return str if any(isinstance(each, str) for each in values) else float
-
-
-def _cells(values: Iterable[Any], kind: type) -> TidyColumn:
-    # Not-a-number is how arrays say that there is no value.
-    return [None if each is None or each != each else kind(each) for each in values]  # noqa: PLR0124
-
-
 def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
     """Write the table as CSV: full double precision, nothing where there is no value.
 
     Parameters
     ----------
-    results, answer : as for `tidy_columns`
+    results, answer : as for `slipstick.results.question.tidy_columns`
     path : the file
     """
     _write(tidy_columns(results, answer), path)
@@ -104,7 +46,7 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
 def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write a further table of a question as CSV; its rows all have the same columns."""
     columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    _write({name: _cells(column, _column_type(column)) for name, column in columns.items()}, path)
+    _write({name: tidy_cells(column) for name, column in columns.items()}, path)
 
 
 def _write(table: Mapping[str, TidyColumn], path: Path) -> None:
@@ -122,10 +64,6 @@ def _cell(value: float | str | None) -> str:
     if small and int(exponent) == 5:
         return f"{'-' * (value < 0)}0.0000{digits.lstrip('-').replace('.', '')}"
     return f"{digits}e-{int(exponent)}" if small else digits
-
-
-def _head(results: Results, name: str) -> str:
-    return f"{name} [{results.unit(name)}]"
 
 
 def write(

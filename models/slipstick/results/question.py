@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.results.study import Array, Provenance, Results, Sweep
+from slipstick.results.study import Array, Provenance, Results, Sweep, split_name
 
 Cell = float | str | None
 """A number in its base unit, or words; NaN and None say that there is none."""
@@ -159,6 +159,66 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
         columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
     failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
     return ResultTable("", columns, Provenance.of(answers), failed)
+
+
+TidyColumn = list[float | str | None]
+"""A column of the table of all results, typed; None where there is no value."""
+
+
+def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
+    """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
+
+    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
+    base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
+    has an interval or a band anywhere, ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of
+    the questions, see `slipstick.results.question`.
+
+    Parameters
+    ----------
+    results : of a study
+    answer : the values to give, such as ``time`` or ``account[lock]``
+    """
+    solved = bool(results.cases or results.sweeps)
+    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
+    cases = case_table(results, names)
+    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
+    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
+    leading: dict[str, type] = {}
+    added: dict[str, type] = {}
+    for found in results.questions.values():
+        for block in (table.file_columns() for table in found.tables()):
+            parts.append(block)
+            for name, column in block.items():
+                first = found.leading_columns and name.endswith("]")
+                kinds_of, kind = leading if first else added, _column_type(column)
+                kinds_of[name] = str if str in (kind, kinds_of.get(name)) else kind  # a table may have no word in it
+    every = [axis for sweep in results.sweeps for axis in sweep.axes]
+    axes: dict[str, type] = {
+        axis.path if axis.named else f"{axis.path} [{axis.unit}]": str if axis.named else float for axis in every
+    }
+    written = {name for part in parts for name in part}
+    heads = [(end, f"{end}{name} [{results.unit(name)}]") for name in names for end in ("", "low ", "high ")]
+    values: dict[str, type] = {head: float for end, head in heads if not end or head in written}
+    limits: dict[str, type] = {f"limit[{name}]": str for name in results.pipelines}
+    how: dict[str, type] = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], str)
+    kinds = {"sweep": str, "case": str, **leading, **axes, **values, **limits, **how, "failed": str}
+    kinds |= {name: kind for name, kind in added.items() if name not in kinds}
+    table: dict[str, TidyColumn] = {name: [] for name in kinds}
+    for part in parts:
+        for name, kind in kinds.items():
+            table[name] += tidy_cells(part[name], kind) if name in part else [None] * len(part["case"])
+    return table
+
+
+def _column_type(values: Iterable[object]) -> type:
+    """Tell columns of text from columns of numbers."""
+    return str if any(isinstance(each, str) for each in values) else float
+
+
+def tidy_cells(values: Iterable[Any], kind: type | None = None) -> TidyColumn:
+    """Give a column of numbers or of text; of its own kind by default. Not-a-number is how arrays say that there is no value."""
+    kind = kind or _column_type(values)
+    return [None if each is None or each != each else kind(each) for each in values]  # noqa: PLR0124
 
 
 MOST_SAID = 3

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
-from slipstick.display import html_table
+from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import ModelError, UnknownNameError, need
+from slipstick.results.labelled import Labelled
 from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sweep:
+class Sweep(Labelled, ShownAsTables):
     """Points of one sweep as aligned columns.
 
     Parameters
@@ -258,12 +258,12 @@ class Sweep:
 
         return sweep_text(self)
 
-    def _repr_html_(self) -> str:
-        """Show the first points in a notebook."""
+    def shown_tables(self) -> Iterator[TableShown]:
+        """Give the first points."""
         columns = self.to_dict()
         heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
         rows = zip(*columns.values(), strict=True)
-        return html_table(repr(self).strip("<>"), heads, ([_shown(each) for each in row] for row in rows))
+        yield repr(self).strip("<>"), heads, ([_shown(each) for each in row] for row in rows)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
@@ -277,27 +277,6 @@ class Sweep:
         found: dict[str, Array | list[str | None]] = {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
         found |= {path: np.asarray(values) for path, values in self.points.items()}
         return {**found, **self.columns, **self.provenance.columns(self.failed)}
-
-    def to_polars(self) -> Any:
-        """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""
-        return need("polars", "a table of polars", "frames").DataFrame(self.to_dict())
-
-    def to_pandas(self) -> Any:
-        """Give the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not installed."""
-        return need("pandas", "a table of pandas", "").DataFrame(self.to_dict())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Give the table to libraries that read Arrow streams, such as ``polars.DataFrame(sweep)``, by polars or pyarrow.
-
-        Raises
-        ------
-        MissingExtraError : neither is installed
-        """
-        with suppress(ImportError):
-            from importlib import import_module
-
-            return import_module("pyarrow").table(self.to_dict()).__arrow_c_stream__(requested_schema)
-        return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def to_xarray(self) -> Any:
         """Give the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if xarray is not installed."""
@@ -437,7 +416,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class Results(Labelled, ShownAsTables):
     """Everything that a study found.
 
     Parameters
@@ -452,6 +431,7 @@ class Results:
     resolved : the specs with every reference followed and every default filled in, as plain data, by case
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
+    answer : the values that were asked for
     """
 
     name: str
@@ -467,6 +447,7 @@ class Results:
     notes: tuple[str, ...] = ()
     questions: Mapping[str, QuestionResult] = field(default_factory=dict)
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
+    answer: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"
@@ -475,22 +456,21 @@ class Results:
         """Write the title and a line for each case."""
         return "\n".join([self.title, *(f"{case}: {answer!r}" for case, answer in self.cases.items())])
 
-    def _repr_html_(self) -> str:
-        """Show the cases, the sweeps and the notes in a notebook."""
-        rows = [
-            [
-                name,
-                each.model,
-                next(iter(each.values.items()), ("", ""))[0],
-                next(iter(each.values.values()), ""),
-                each.method,
-            ]
-            for name, each in self.cases.items()
-        ]
-        parts = [html_table(self.title or self.name, ["case", "model", "value", "amount", "method"], rows)]
-        parts += [sweep._repr_html_() for sweep in self.sweeps]
-        parts += [html_table("", ["notes"], [[note] for note in self.notes])] if self.notes else []
-        return "".join(parts)
+    def shown_tables(self) -> Iterator[TableShown]:
+        """Give the cases, the sweeps and the notes."""
+        firsts = {name: next(iter(each.values.items()), ("", "")) for name, each in self.cases.items()}
+        rows = [[name, each.model, *firsts[name], each.method] for name, each in self.cases.items()]
+        yield self.title or self.name, ["case", "model", "value", "amount", "method"], rows
+        for sweep in self.sweeps:
+            yield from sweep.shown_tables()
+        if self.notes:
+            yield "", ["notes"], [[note] for note in self.notes]
+
+    def to_dict(self) -> dict[str, list[float | str | None]]:
+        """Give the table of results.csv: a row for each case, each point of a sweep, and each row of a question's table."""
+        from slipstick.results.question import tidy_columns
+
+        return tidy_columns(self, self.answer)
 
     def named_answers(self) -> dict[str, Answer]:
         """Give every answer that a table or a picture may name: the cases, and what questions add."""

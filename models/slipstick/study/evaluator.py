@@ -147,7 +147,7 @@ class Evaluator:
         """
         known = tuple(name for name in wanted if name in self.names)
         (found,) = self.answers(self.solvable.method, shares, known)
-        return replace(found, notes=(*found.notes, *self.built.notes))
+        return replace(found, notes=(*self.built.notes, *found.notes))
 
     def answers(self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()) -> tuple[Answer, ...]:
         """Answer by a method; bounds may be several."""

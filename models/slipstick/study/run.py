@@ -354,6 +354,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         versions=versions(),
         notes=tuple(dict.fromkeys([*remarks, *study.simulated, *idle, *_absent(study, answers, sweeps)])),
         timelines=_timelines(study),
+        answer=tuple(spec.answer),
     )
     for name, question in study.questions.items():
         found = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
@@ -370,7 +371,7 @@ def _answered(
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     found = built.answer(ALL_SHARES if ranked else 0, wanted)
-    answer = replace(found, given=given_values(changed, built.inputs, built.built))
+    answer = replace(found, given=given_values(changed, built.inputs, built.built), described=built.built.entries)
     return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
 
 

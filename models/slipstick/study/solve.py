@@ -50,7 +50,9 @@ def solve_settings(
     )
     own = built.model.notes if isinstance(built.model, Model) else ()
     notes = (*built.notes, *own, *_without_effect(settings, inputs, built))
-    found = tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers)
+    found = tuple(
+        replace(answer, given=given, notes=(*notes, *answer.notes), described=built.entries) for answer in answers
+    )
     if not values:
         return found, built
     from slipstick.study.points import with_transient

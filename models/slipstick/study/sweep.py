@@ -421,7 +421,7 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, built: BuiltModel) 
     """Say of an answer where it holds."""
     values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
     where = {path: value if isinstance(value, str) else float(value) for path, value in values}
-    return replace(answer, point=where, given=where, notes=(*answer.notes, *built.notes))
+    return replace(answer, point=where, given=where, notes=(*built.notes, *answer.notes))
 
 
 def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]) -> dict[int, str]:
