@@ -73,7 +73,7 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
         ),
         (
             "compare: [{title: t, columns: [base], rows: [{row: r, sum: [efficiency], printed: [1]}]}]",
-            "compare.0.rows.0.sum.0: efficiency is a [1], but the table's unit is us",
+            "compare.0.rows.0.sum.0: efficiency is a [1]; a [us] is needed",
         ),
         ("agree: {methods: [convolution, bounds]}", "agree.methods.0: no method 'convolution' answers for base"),
         (

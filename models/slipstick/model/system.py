@@ -646,7 +646,7 @@ class Model:
     single : the first processor without the others, if answers are to compare with it
     notes : what every answer is to say of the model
     counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the mean size of a kind of message,
-        and ``accesses[remote]``; every answer repeats them, in base units
+        ``accesses[remote]``, and ``work``, the units of work of a processor; every answer repeats them, in base units
 
     Raises
     ------

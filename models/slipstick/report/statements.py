@@ -25,6 +25,9 @@ class StatementRow(NamedTuple):
     computed: str
     method: str
     exact: str
+    part_of: str = ""
+    reading: str = ""
+    missed: str = ""
 
 
 def statements_page(folders: Sequence[Path]) -> str:
@@ -43,15 +46,16 @@ def statements_page(folders: Sequence[Path]) -> str:
         raise InputError(f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with statements")
     parts = ["# Statements of the papers, checked", prose(_READING), _counts(found)]
     for folder, rows in found:
-        table = markdown_table(["statement", "verdict", "says", "source"], [_cells(each) for each in rows])
+        table = markdown_table(["statement", "verdict", "says", "source", "cause"], [_cells(each) for each in rows])
         parts.append(f"## {_title(folder)}\n\n{escape(summary(rows))}\n\n{table}")
     return "\n\n".join(parts) + "\n"
 
 
 _READING = (
     "Each sentence of a paper that a number can check stands in a study with what must hold for it; the program computes the "
-    "values and says hit or miss. An input is a number that was put in or fitted, and is not counted. The values are in each "
-    "study's report. Made by `slipstick statements` from what the runs wrote."
+    "values and says hit or miss. A statement in several parts holds if all of them do; one that can be read in several ways is "
+    "undecided where its readings differ; both count once. An input is a number that was put in or fitted, and is not counted. "
+    "The values are in each study's report. Made by `slipstick statements` from what the runs wrote."
 )
 
 
@@ -65,17 +69,19 @@ def _rows(folder: Path) -> list[StatementRow]:
 
 def _counts(found: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
     kinds = ("hit", "miss", "undecided", "input")
-    rows = [
-        [f"[{folder.name}]({folder.name}/report.md)", *(str(sum(r.verdict == kind for r in rows)) for kind in kinds)]
-        for folder, rows in found
-    ]
+    rows = []
+    for folder, parts in found:
+        verdicts = [*verdicts_of(parts).values()]
+        rows.append([f"[{folder.name}]({folder.name}/report.md)", *(str(verdicts.count(kind)) for kind in kinds)])
     totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, len(kinds) + 1)]
     head = ["study", "hits", "misses", "undecided", "inputs"]
     return markdown_table(head, [*rows, ["all", *totals]], range(1, len(head)))
 
 
 def _cells(each: StatementRow) -> list[str]:
-    return [escape(each.name), each.verdict, escape(each.says), escape(each.source) or NOTHING]
+    reading = f"{each.reading}: " if each.reading else ""
+    texts = [escape(text) or NOTHING for text in (reading + each.says, each.source, each.missed)]
+    return [escape(each.name), each.verdict, *texts]
 
 
 def _title(folder: Path) -> str:
@@ -94,9 +100,37 @@ class Verdict(Protocol):
     def verdict(self) -> str:
         """Say hit, miss, undecided or input."""
 
+    @property
+    def part_of(self) -> str | None:
+        """The statement that it is a part or a reading of, if it is one."""
+
+    @property
+    def reading(self) -> str:
+        """Which reading it belongs to."""
+
+
+def verdicts_of(parts: Sequence[Verdict]) -> dict[str, str]:
+    """Give one verdict for each statement, of its parts and readings.
+
+    A reading holds if all of its parts do, without those that are inputs. Where readings differ, it is undecided.
+
+    Parameters
+    ----------
+    parts : statements, or parts of them
+    """
+    found: dict[str, dict[str, set[str]]] = {}
+    for each in parts:
+        found.setdefault(each.part_of or each.name, {}).setdefault(each.reading, set()).add(each.verdict)
+    order = ("miss", "undecided", "hit", "input")
+    each_reading = {
+        name: [next(kind for kind in order if kind in verdicts) for verdicts in readings.values()]
+        for name, readings in found.items()
+    }
+    return {name: each[0] if len(set(each)) == 1 else "undecided" for name, each in each_reading.items()}
+
 
 def summary(statements: Sequence[Verdict], most: int | None = None) -> str:
-    """Count the statements that hold and name the others; inputs are not among those checked.
+    """Count the statements that hold and name the others; inputs are not among those checked, parts and readings count once.
 
     Parameters
     ----------
@@ -107,8 +141,9 @@ def summary(statements: Sequence[Verdict], most: int | None = None) -> str:
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     kinds = ("hit", "miss", "undecided", "input")
-    hits, misses, left, given = ([each.name for each in statements if each.verdict == kind] for kind in kinds)
-    text = f"{counted(len(statements) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
+    verdicts = verdicts_of(statements)
+    hits, misses, left, given = ([name for name, each in verdicts.items() if each == kind] for kind in kinds)
+    text = f"{counted(len(verdicts) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
     text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({_named(misses, most)})" if misses else "")
     text += f", {len(left)} undecided ({_named(left, most)})" if left else ""
     given = given if most is None else []

@@ -125,7 +125,7 @@ def _application(
     made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
     sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
-    return replace(made, counted=sizes)
+    return replace(made, counted={"work": float(measured.total("work")) / measured.processors, **sizes})
 
 
 class _Supersteps:

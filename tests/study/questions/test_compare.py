@@ -99,6 +99,14 @@ def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
     assert neither[0].endswith("row r needs something to stand beside: printed or against")
 
 
+def test_a_sum_may_be_divided_by_a_number_of_the_case(tmp_path: Path) -> None:
+    first, second = cells(tmp_path, "{row: r, sum: [time], per: efficiency, printed: [9, 6]}")
+    # Two processors of which 8 of 10 ms are useful, and 4 of 6.
+    assert [first.computed, second.computed] == pytest.approx([10 / 0.8, 6 / (4 / 6)])
+    (message,) = problems(tmp_path, TABLE % "{row: r, sum: [time], per: time, printed: [9, 6]}")
+    assert message.endswith("compare.0.rows.0.per: time is a [s]; a [1] is needed")
+
+
 def test_the_allowance_is_not_lost_in_rounding(tmp_path: Path) -> None:
     assert TableCell("c", 1.0, 0.9, 0.1).agrees
     assert not TableCell("c", 1.0, 0.89, 0.1).agrees
@@ -191,7 +199,7 @@ def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
 def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
     table = "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed: [1, 2]}]}]"
     (message,) = problems(tmp_path, table)
-    assert message.endswith("compare.0.rows.0.sum.0: time is a [s], but the table's unit is B")
+    assert message.endswith("compare.0.rows.0.sum.0: time is a [s]; a [B] is needed")
 
 
 def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:

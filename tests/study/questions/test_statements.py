@@ -72,6 +72,35 @@ def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
     assert made.text() == "1 statement checked: 0 hits, 1 miss (s1); 1 input beside them (s0)"
 
 
+def test_parts_and_readings_of_a_statement_count_once(folder: Path) -> None:
+    holds, fails = "value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms"
+    lines = [
+        f"  s: {{says: so, {holds}}}",
+        f"  s-2: {{says: so, part_of: s, {fails}, counted: false}}",
+        f"  s-3: {{says: so, part_of: s, reading: near, {holds}}}",
+        f"  open: {{says: so, reading: far, part_of: both, {holds}}}",
+        f"  shut: {{says: so, reading: near, part_of: both, {fails}}}",
+        f"  all: {{says: so, {holds}}}",
+        f"  all-2: {{says: so, part_of: all, {fails}}}",
+    ]
+    made = result_of(found(CASES, "statements:", *lines), StatementsResult)
+    assert made.text() == "3 statements checked: 1 hit, 1 miss (all), 1 undecided (both)"
+
+
+def test_a_miss_has_its_cause_with_the_numbers_of_the_run(folder: Path) -> None:
+    cause = (
+        "missed: 'memory takes {slow account[memory]}, {slow account[memory] / time} of {slow time}, "
+        "{slow time / base time} of before at {slow efficiency %}'"
+    )
+    made = checked(f"value: time, of: [slow], to: 9.8 ms, {cause}", f"value: time, of: [slow], from: 9 ms, {cause}")
+    missed, _ = made.statements
+    computing = 6 / 18.8  # of the time in ms, with memory of 12 and network of 0.8
+    assert missed.missed == f"memory takes 12 ms, 63.8 % of 18.8 ms, 192 % of before at {100 * computing:.3g} %"
+    first, second = made.files()["statements.csv"]
+    assert (first["missed"], second["missed"]) == (missed.missed, "")
+    assert f"Cause: {missed.missed}" in "".join(map(str, made.parts()))
+
+
 def test_the_statements_of_several_reports_make_one_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["study: 1", "title: A small study", "base: {model: model.yaml}", "statements:"]
     lines += ["  held: {says: 'short, as told', value: time, of: [base], to: 1 s, source: Figure 2}"]
@@ -157,6 +186,11 @@ REFUSED = [
     ),
     ("value: time, per: efficiency, of: [base], to: 1 s", "values of several units are compared: 1, s"),
     ("value: time, of: [bas], to: 1 s", "there is no case 'bas'; did you mean 'base'?"),
+    ("value: time, of: [base], to: 1 s, reading: far", "part_of names the statement that this is a reading of"),
+    ("value: time, of: [base], to: 1 s, missed: 'for {time}'", "{time} is not CASE VALUE, CASE VALUE %"),
+    ("value: time, of: [base], to: 1 s, missed: '{bas time}'", "there is no case 'bas'; did you mean 'base'?"),
+    ("value: time, of: [base], to: 1 s, missed: '{base tme}'", "base has no value tme; did you mean 'time'?"),
+    ("value: time, of: [base], to: 1 s, missed: '{base time / efficiency}'", "divides values of several units"),
 ]
 
 

@@ -6,6 +6,7 @@ of the same name, which answers it and says what of the answer is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
 from operator import or_
@@ -363,6 +364,7 @@ class RowSpec(Spec):
 
     row: Note = Field(description="its label")
     sum: list[Column] = Field(default_factory=list, description="computed values to add up")
+    per: Column | None = Field(None, description="plain number that the sum is divided by in each case that has it")
     plus: list[NumberOrNone] = Field(default_factory=list, description="measured values to add, one for each column")
     printed: list[NumberOrNone] = Field(
         default_factory=list, description="as printed, one for each column; null where nothing is"
@@ -426,6 +428,10 @@ class TableSpec(QuestionSpec):
                 raise broken_rule(f"row {row.row} needs something to add up: sum or plus", "rows", index)
 
 
+_CITED = re.compile(r"\{([^{}]*)\}")
+_CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
+
+
 class StatementSpec(QuestionSpec):
     """A sentence of a source that numbers can check: a range, a value, or an order of answers."""
 
@@ -463,11 +469,36 @@ class StatementSpec(QuestionSpec):
     counted: bool = Field(
         True, description="false where the number was put in or fitted: that it comes out is no agreement"
     )
+    part_of: Name | None = Field(
+        None, description="the statement, or a name of several, that this is a part or a reading of; they count once"
+    )
+    reading: Note = Field(
+        "", description="which reading of part_of this is, where the source can be read in several ways"
+    )
+    missed: Note = Field(
+        "",
+        description="why it does not hold, said where it is a miss; {CASE VALUE} stands for what was computed, "
+        "{CASE VALUE %} for it in percent, {CASE VALUE / VALUE} and {CASE VALUE / CASE VALUE} for a ratio in percent",
+    )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List all answers that it names."""
+        yield from self.compared_cases()
+        yield from ((("missed",), name) for terms in self.cited.values() for name, _ in terms)
+
+    def compared_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the answers whose values are compared."""
         for key in ("of", "relative_to", "above", "below", "greatest", "smallest"):
             yield from (((key, index), name) for index, name in enumerate(getattr(self, key)))
+
+    @property
+    def cited(self) -> dict[str, list[tuple[str, str]]]:
+        """The answers and values, one or two, that each text in braces of ``missed`` names."""
+        found = {}
+        for text in _CITED.findall(self.missed):
+            terms = [each.split() for each in text.removesuffix(" %").split(" / ")]
+            found[text] = [(each[0] if len(each) > 1 else terms[0][0], each[-1]) for each in terms]
+        return found
 
     def asked_of(self, key: str) -> list[str]:
         """List the values that are added up for each answer under a key."""
@@ -496,6 +527,11 @@ class StatementSpec(QuestionSpec):
                     raise broken_rule(f"{name} does not stand under of", key, index)
             if len(set(getattr(self, key))) == len(set(self.of)):
                 raise broken_rule("some of the answers under of have to stand apart from these", key)
+        if self.reading and not self.part_of:
+            raise broken_rule("part_of names the statement that this is a reading of", "reading")
+        if wrong := next((each for each in _CITED.findall(self.missed) if not _CITATION.fullmatch(each)), None):
+            why = f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE / CASE VALUE"
+            raise broken_rule(why, "missed")
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
             raise broken_rule(f"at most {most}, as many as there are answers under {key}", "at_least")

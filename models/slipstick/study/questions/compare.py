@@ -192,7 +192,7 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> CompareResult:
         return CompareResult(tuple(_filled(each, answers.named) for each in asked))
 
-    summed = {name for table in asked for row in table.rows for name in row.sum}
+    summed = {name for table in asked for row in table.rows for name in (*row.sum, row.per) if name}
     return Question(solve, named_values=summed, name_problems=lambda named: _misnamed(asked, study, named))
 
 
@@ -202,8 +202,10 @@ def _misnamed(tables: Sequence[TableSpec], study: StudyContext, named: Mapping[s
         known = [named[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
             for number, name in enumerate(spec.sum):
-                if why := _unfit(name, table, known):
+                if why := _unfit(name, table.unit, known):
                     yield study.problem(("compare", index, "rows", row, "sum", number), why)
+            if spec.per and (why := _unfit(spec.per, "1", known)):
+                yield study.problem(("compare", index, "rows", row, "per"), why)
 
 
 def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
@@ -213,13 +215,13 @@ def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how)
 
 
-def _unfit(name: str, table: TableSpec, known: Sequence[ValueNames]) -> str:
-    """Say why a value cannot be added up in a table; nothing if it can."""
+def _unfit(name: str, wanted: str, known: Sequence[ValueNames]) -> str:
+    """Say why a value cannot stand in a table where another unit is wanted; nothing if it can."""
     units = dict.fromkeys(each[name] or "1" for each in known if name in each)
     if not units:
         return f"no case has the value {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
-    wrong = [unit for unit in units if Dimension.of(unit) != scale(table.unit)[1]]
-    return f"{name} is a [{wrong[0]}], but the table's unit is {table.unit}" if wrong else ""
+    wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted)[1]]
+    return f"{name} is a [{wrong[0]}]; a [{wanted}] is needed" if wrong else ""
 
 
 def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
@@ -248,6 +250,7 @@ def _ranging(
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> tuple[float | None, Ends]:
     """Add up the values of a row; their intervals add up too, which is the most that the sum can be off."""
     parts: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
+    factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
     for name in spec.sum:
         if (value := answer.find(name)) is not None:
             low, high = answer.ends(name)

@@ -54,6 +54,8 @@ class Statement:
     methods : that the values are by
     exact : all of these are
     counted : as an agreement; false for what was put in or fitted
+    part_of, reading : the statement that it is a part or a reading of
+    missed : why it is a miss, with numbers that were computed
     """
 
     name: str
@@ -66,6 +68,9 @@ class Statement:
     methods: str = ""
     exact: bool = False
     counted: bool = True
+    part_of: str | None = None
+    reading: str = ""
+    missed: str = ""
 
     @property
     def verdict(self) -> str:
@@ -109,8 +114,9 @@ class StatementsResult(QuestionResult):
         ]
         yield ResultTable("", columns, Provenance([each.methods for each in found], [each.exact for each in found]))
         yield "\n".join(
-            f"- **{escape(each.name)}: {each.verdict}.** {escape(each.says)}. Wanted: {escape(_wanted(each))}. "
-            f"Computed: {escape(computed(each))}."
+            f"- **{escape(each.name)}: {each.verdict}.** {escape(f'{each.reading}: ' if each.reading else '')}"
+            f"{escape(each.says)}. Wanted: {escape(_wanted(each))}. Computed: {escape(computed(each))}."
+            f"{f' Cause: {escape(cause)}' if (cause := _cause(each)) else ''}"
             for each in found
         )
 
@@ -130,6 +136,7 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
             yield from (study.problem(("statements", name, *place), why) for place, why in _unfit(spec, named))
 
     about = {value for each in asked.values() for key in ("of", "above") for value in _values_of(each, key)}
+    about |= {value for each in asked.values() for terms in each.cited.values() for _, value in terms}
     return Question(solve, named_values=about, name_problems=misnamed)
 
 
@@ -146,13 +153,18 @@ def _values_of(spec: StatementSpec, key: str) -> list[str]:
 
 def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
     """Say which of the values a sentence names are none, or are not of the unit of the numbers that it states."""
-    for place, name in spec.named_cases():
+    for terms in spec.cited.values():
+        if lacking := next(((name, value) for name, value in terms if value not in named[name]), None):
+            yield ("missed",), f"{lacking[0]} has no value {lacking[1]}{did_you_mean(lacking[1], named[lacking[0]])}"
+        elif len({named[name][value] for name, value in terms}) > 1:
+            yield ("missed",), f"{' / '.join(value for _, value in terms)} divides values of several units"
+    for place, name in spec.compared_cases():
         for value in _values_of(spec, str(place[0])):
             if value not in named[name]:
                 key = next(key for key in ("value", "added", "other", "per") if value in (getattr(spec, key) or ()))
                 yield (key,), f"{name}, under {place[0]}, has no value {value}{did_you_mean(value, named[name])}"
                 return
-    units = {named[name][value] for place, name in spec.named_cases() for value in _values_of(spec, str(place[0]))}
+    units = {named[name][value] for place, name in spec.compared_cases() for value in _values_of(spec, str(place[0]))}
     if len(units) > 1:
         key = next((key for key in ("per", "added", "other") if getattr(spec, key)), "of")
         yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
@@ -188,7 +200,7 @@ class _Sentence:
             if name in (self._picked or spec.of)
         )
         needed = spec.at_least or len(cells)
-        used = [self.answers[name] for _, name in spec.named_cases()]
+        used = [self.answers[name] for _, name in spec.compared_cases()]
         return Statement(
             self.name,
             spec.says,
@@ -200,7 +212,19 @@ class _Sentence:
             " and ".join(dict.fromkeys(each.method for each in used)),
             all(each.exact for each in used),
             spec.counted,
+            spec.part_of,
+            spec.reading,
+            self._filled(),
         )
+
+    def _filled(self) -> str:
+        """Write the cause of a miss with the computed numbers in the place of their names."""
+        text = self.spec.missed
+        for cited, terms in self.spec.cited.items():
+            numbers = [self._number(*each) for each in terms]
+            unit = "%" if len(terms) > 1 or cited.endswith(" %") else self.answers[terms[0][0]].unit(terms[0][1])
+            text = text.replace(f"{{{cited}}}", _number(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit))
+        return text
 
     @property
     def _picked(self) -> Sequence[str]:
@@ -305,7 +329,12 @@ def statement_row(each: Statement) -> dict[str, str]:
     """Lay out a statement as a row of `slipstick.report.statements.STATEMENTS`."""
     exact = "yes" if each.exact else "no"
     row = (each.name, each.verdict, each.source, each.says, _wanted(each), computed(each), each.methods, exact)
-    return StatementRow(*row)._asdict()
+    return StatementRow(*row, each.part_of or "", each.reading, _cause(each))._asdict()
+
+
+def _cause(statement: Statement) -> str:
+    """Give the cause of a miss, also of one that a part of the answers leaves undecided."""
+    return statement.missed if statement.verdict in ("miss", "undecided") else ""
 
 
 def computed(statement: Statement) -> str:
