@@ -17,7 +17,7 @@ from slipstick.cli.console import DONE, json_option, print_json
     "--format",
     "format_",
     metavar="FORMAT",
-    help="osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jmva, lqn, pdq. [told from the content]",
+    help="osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq. [told from the content]",
 )
 @click.option("--placement", metavar="PLACE", help="Of two processes that exchange messages: node, switch, network.")
 @click.option("--extends", metavar="MACHINE", help="Machine that has what a benchmark of its memory does not tell.")
@@ -37,7 +37,7 @@ def import_(
     """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a queueing network.
 
     FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together one network), STREAM, HPCG or
-    Intel MLC (values over a machine), perf stat (an activity), or a model of JMT (JMVA), LQNS (LQNX) or PDQ.
+    Intel MLC (values over a machine), perf stat (an activity), or a model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ.
 
     \b
     Examples:

@@ -13,9 +13,10 @@ from slipstick.vocabulary import PLACEMENTS
 from slipstick_measure.imports.counters import counters_spec
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.jsim import jsim_spec
+from slipstick_measure.imports.layered import lqn_spec
 from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
 from slipstick_measure.imports.network import network_spec
-from slipstick_measure.imports.queueing import jmva_spec, lqn_spec, pdq_spec
+from slipstick_measure.imports.queueing import jmva_spec, pdq_spec
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers import messages, perf
 from slipstick_measure.readers.reading import Reading, open_file

@@ -1,9 +1,9 @@
-"""Queueing networks from models of other tools: JMVA of JMT, LQNX of the layered queueing solver, and programs that call PDQ.
+"""Queueing networks from models of other tools: JMVA of JMT, and programs that call PDQ.
 
 XML is read by expat without document types, so without entities, and every element keeps its line. What a queueing network
 does not have is left out by name.
 
-Formats: JMT's JMTmodel.xsd; the layered queueing solver's lqn.xsd, version 5; the functions of Pretty Damn Quick, version 6.
+Formats: JMT's JMTmodel.xsd; the functions of Pretty Damn Quick, version 6.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from slipstick.errors import UnitError, short
+from slipstick.errors import SpecError, UnitError, short
 from slipstick.expression.dimension import TIME
 from slipstick.units import scale
 from slipstick_measure.imports.imported import ImportedSpec, quantity
@@ -94,7 +94,9 @@ class ToolModel:
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Read a number of at least so much; refuse what is none."""
         value = self.reading.number(element.line, element.tag, text)
-        if value is None or value < least:
+        if value is None:
+            raise SpecError(self.reading.problems)
+        if value < least:
             self.reading.refuse(element.line, element.tag, f"{short(text.strip())} is no number of at least {least:g}")
         return value
 
@@ -107,7 +109,7 @@ class ToolModel:
     def name(self, element: XmlElement, key: str = "name") -> str:
         """Give a name as specs write it, the same for the same; refuse an element without one."""
         written = element.get(key)
-        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", written).strip("-")
+        plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", written).strip("-")
         if not plain:
             self.reading.refuse(
                 element.line, element.tag, f"an element {element.tag} needs a {key} of letters and digits"
@@ -279,85 +281,4 @@ def _by_class(
                 each.line, tag, f"there is no class {short(name)}; there are {', '.join(classes)[:200]}"
             )
         found[name] = each, each.text
-    return found
-
-
-def lqn_spec(reading: Reading) -> ImportedSpec:
-    """Read a layered queueing network as its network of processors: each reference task is a class.
-
-    The demand of a class at a processor is what all calls that follow from one cycle of its task take there. That threads of a task
-    are held while it calls others, which the layers are for, is left out, so that waits for a task are missing. A second phase,
-    which goes on after the reply, is taken as part of it.
-
-    Raises
-    ------
-    SpecError : no such XML, a number that is none, calls in a circle, or what has no counterpart
-    """
-    model = ToolModel(reading)
-    model.parse()
-    entries: dict[str, tuple[XmlElement, str]] = {}
-    stations: dict[str, Any] = {}
-    left_out: dict[str, int] = {}
-    for processor in model.root.every("processor"):
-        name = model.name(processor)
-        kind = processor.get("scheduling") or "fcfs"
-        stations[name] = {
-            "discipline": "is" if kind == "inf" else "ps",
-            "servers": processor.get("multiplicity") or "1",
-        }
-        stations[name]["servers"] = round(model.number(processor, stations[name]["servers"], 1.0))
-        if kind not in ("inf", "ps", "fcfs"):
-            left_out[f"scheduling {short(kind)} of {name}"] = processor.line
-        for entry in processor.every("entry"):
-            entries[entry.get("name")] = entry, name
-        for task in processor.every("task"):
-            threads = task.get("multiplicity")
-            if task.get("scheduling") != "ref":
-                left_out[f"task {short(task.get('name'))} with {threads or 1} threads"] = task.line
-    for activity in model.root.every("activity"):
-        if activity.get("phase") not in ("", "1"):
-            left_out[
-                f"that phase {short(activity.get('phase'))}, {short(activity.get('name'))}, goes on after the reply"
-            ] = activity.line
-    for each in model.root.every("task-activities", "asynch-call", "forwarding", "open-arrival-rate"):
-        left_out[each.tag] = each.line
-
-    classes: dict[str, Any] = {}
-    for task in model.root.every("task"):
-        if task.get("scheduling") == "ref":
-            name = model.name(task)
-            classes[name] = {"population": round(model.number(task, task.get("multiplicity") or "1", 1.0))}
-            if task.get("think-time"):
-                classes[name]["think_time"] = model.time(task, model.number(task, task.get("think-time")))
-            for entry in task.every("entry"):
-                for station, demand in _demands(model, entries, entry.get("name"), 1.0).items():
-                    if demand > 0:
-                        told = stations[station].setdefault("demand", {})
-                        told[name] = model.time(task, demand, ", all calls of a cycle")
-    used = {name: each for name, each in stations.items() if "demand" in each}
-    spec = model.spec(f"Processors of the layered network {reading.name}", classes, used)
-    spec.say("the discipline of processors is taken as ps")
-    if left_out:
-        listed = ", ".join(f"{what} (line {line})" for what, line in list(left_out.items())[:12])
-        spec.say(f"left out: {listed}")
-    return spec
-
-
-def _demands(
-    model: ToolModel, entries: dict[str, tuple[XmlElement, str]], name: str, calls: float, open_: tuple[str, ...] = ()
-) -> dict[str, float]:
-    """Add up the demands at each processor of a number of calls of an entry, and of all calls that follow from them."""
-    entry, host = entries[name]
-    if name in open_ or len(open_) > MOST_DEPTH:
-        way = ", ".join(map(short, open_[:5]))
-        model.reading.refuse(entry.line, "entry", f"{short(name)} calls itself, by way of {way}")
-    found = {host: 0.0}
-    for activity in entry.every("activity"):
-        found[host] += calls * model.number(activity, activity.get("host-demand-mean") or "0")
-        for call in activity.every("synch-call"):
-            if call.get("dest") not in entries:
-                model.reading.refuse(call.line, "synch-call", f"there is no entry {short(call.get('dest'))}")
-            many = calls * model.number(call, call.get("calls-mean") or "1")
-            for station, demand in _demands(model, entries, call.get("dest"), many, (*open_, name)).items():
-                found[station] = found.get(station, 0.0) + demand
     return found

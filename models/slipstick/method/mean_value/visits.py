@@ -756,7 +756,8 @@ class ArrivalState:
                 delay = delays.get((visit.index, other.index))
                 if delay is None or queue.sharing:
                     continue
-                for lock in sorted(visit.held & other.released):
+                # A group without a processor among those met has no lead yet.
+                for lock in sorted(each for each in visit.held & other.released if (each, visit.index) in self.leads):
                     lead = self.leads[lock, visit.index]
                     service = delay.service
                     left, _ = left_over(service.mean, service.variance, lead.mean, lead.variance)

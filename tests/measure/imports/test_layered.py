@@ -1,0 +1,170 @@
+"""Layered activities from LQNX: published throughputs are found again, and what has no counterpart is named or refused."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slipstick import load, solve
+from slipstick.errors import SpecError
+from slipstick_measure.imports.formats import import_spec
+from tests.measure.damage import damaged
+
+SHOP = Path(__file__).parent / "files" / "activities.lqnx"
+
+
+def _element(tag: str, inside: str = "", **attributes: object) -> str:
+    told = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
+    return f"<{tag}{told}>{inside}</{tag}>"
+
+
+def _activity(name: str, demand: float, *calls: tuple[str, float], **more: object) -> str:
+    made = "".join(_element("synch-call", dest=entry, calls_mean=many) for entry, many in calls)
+    return _element("activity", made, name=name, host_demand_mean=demand, **more)
+
+
+def _task(name: str, *activities: str, onward: str = "", **more: object) -> str:
+    entry = _element("entry", onward + _element("entry-phase-activities", "".join(activities)), name=name)
+    return _element("task", entry, name=name, **{"scheduling": "fcfs", **more})
+
+
+def _model(*processors: tuple[str, int, str]) -> str:
+    made = (
+        _element("processor", task, name=f"p{index}", scheduling=kind, multiplicity=servers)
+        for index, (kind, servers, task) in enumerate(processors)
+    )
+    return _element("lqn-model", "".join(made))
+
+
+def _users(many: int, think: float, demand: float, *calls: tuple[str, float]) -> str:
+    return _task("user", _activity("u", demand, *calls), scheduling="ref", multiplicity=many, think_time=think)
+
+
+USER = _users(2, 1, 0, ("s", 1))
+
+
+def _row(*names: str) -> str:
+    parts = ([_element("activity", name=each)] for each in names)
+    first, second = (_element(tag, *each) for tag, each in zip(("pre", "post"), parts, strict=True))
+    return _element("precedence", first + second)
+
+
+ONE_AFTER_THE_OTHER = _element(
+    "task",
+    _element("entry", name="s", type="NONE")
+    + _element("task-activities", _activity("a", 5, bound_to_entry="s") + _activity("b", 1) + _row("a", "b")),
+    name="t", scheduling="fcfs",
+)  # fmt: skip
+PUBLISHED = {
+    "20-multiserver": (_model(("inf", 1, _users(4, 0, 1, ("s", 1))), ("inf", 1, _task("s", _activity("s", 1), multiplicity=2))), 1.7, 1e-9),
+    "machine-repair": (_model(("inf", 1, _users(4, 5, 0, ("s", 1))), ("fcfs", 2, _task("s", _activity("s", 1), scheduling="inf"))), 0.66208, 1e-5),
+    "two-tasks": (_model(("ps", 1, _users(100, 10, 1, ("s", 1), ("r", 1))), ("ps", 1, _task("s", _activity("s", 3), scheduling="inf") + _task("r", _activity("r", 1), scheduling="inf"))), 0.25, 1e-9),
+    "tutorial-10": (_model(("ps", 1, _users(10, 5, 1, ("s", 2.5))), ("ps", 1, _task("s", _activity("s", 0.8), scheduling="inf"))), 0.497049, 1e-6),
+    # The exact chain of the two activities; the printed 0.08876 is that of one exponential service.
+    "serial": (_model(("ps", 1, _users(10, 100, 1.6, ("s", 1))), ("ps", 1, ONE_AFTER_THE_OTHER)), 0.0892045, 1e-3),
+}  # fmt: skip
+"""Models with the throughput printed for them, and the relative error of mean value against it."""
+
+
+def _imported(text: str, tmp_path: Path) -> tuple[Any, list[str]]:
+    (tmp_path / "model.lqnx").write_text(text)
+    spec = import_spec([tmp_path / "model.lqnx"])
+    spec.write(tmp_path / "model.yaml")
+    return load(str(tmp_path / "model.yaml")), spec.words
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path) -> None:
+    text, printed, error = PUBLISHED[name]
+    model, _ = _imported(text, tmp_path)
+    assert solve(model)["throughput"] == pytest.approx(printed, rel=error)
+
+
+def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
+    """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01, a choice, and reply."""
+    document = import_spec([SHOP]).document
+    (held,) = (each for each in document["cycle"] if "hold" in each)
+    assert held["hold"] == "shop-threads"
+    assert document["resources"]["shop-threads"] == {"permits": 3}
+    assert [next(iter(set(each) & {"fork", "repeat", "choose"}), "step") for each in held["body"]] == [
+        "step", "fork", "step", "repeat", "step", "choose", "step",
+    ]  # fmt: skip
+    model, words = _imported(SHOP.read_text().replace('multiplicity="6"', 'multiplicity="1"'), tmp_path)
+    read = 0.06 + 0.5 * 0.02
+    alone = 4 + 0.2 + 0.05 + 0.05 + 3 * 0.025 + 0.01 + 0.25 * 0.02 + 0.75 * (0.04 + read) + 0.005
+    answer = solve(model)
+    assert answer["account[think]"] == pytest.approx(4)
+    # The join waits for the longer branch: between the longer of the means, and their sum.
+    assert alone + 0.1 + 2 * read < answer["time"] < alone + 0.1 + 2 * read + 0.15
+    assert "numbers of calls are geometric" in words[-1]
+
+
+def test_damaged_graphs_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
+    text, chance, outcomes = SHOP.read_text(), random.Random(15), set()
+    for variant in range(200):
+        (tmp_path / "x.lqnx").write_bytes(damaged(text, chance)[1])
+        try:
+            spec = import_spec([tmp_path / "x.lqnx"])
+            assert variant % 10 or spec.text()
+            outcomes.add("made")
+        except SpecError as error:
+            (problem,) = error.problems
+            assert 0 < len(problem.message) < 500
+            outcomes.add("refused")
+    assert outcomes == {"made", "refused"}
+
+
+def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
+    others = _task("batch", _activity("b", 2, ("s", 1)), scheduling="ref")
+    model, _ = _imported(_model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)) + others)), tmp_path)
+    answer = solve(model, method="mean-value")
+    assert {"throughput[user]", "throughput[batch]"} <= set(answer.values)
+    # The server is busy at most all of the time, and both are slowed down.
+    assert answer["throughput[user]"] + answer["throughput[batch]"] <= 1.0
+    assert answer["throughput[batch]"] < 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("processors", "message"),
+    [
+        ([("inf", 1, _users(2, 1, 0, ("f", 1)))], "there is no entry f"),
+        ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1, ("s", 1))))], "s calls itself, by way of user, s"),
+        ([("fcfs", 1, _task("s", _activity("s", 1)))], "there is no reference task that calls others"),
+        ([("inf", 1, _users(2, 0, 0))], "a cycle without any time has no throughput"),
+        ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1), scheduling="semaphore"))], "s is a semaphore"),
+        ([("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", "x")))], "'x' is not a number"),
+        ([("inf", 1, _users(2, 1, 0, *(("s", 1),) * 50)), ("fcfs", 1, _task("s", _activity("s", 1, *(("r", 1),) * 50)) + _task("r", _activity("r", 1)))], "more than 2000 steps"),
+    ],
+)  # fmt: skip
+def test_what_is_no_layered_activity_is_refused(
+    processors: list[tuple[str, int, str]], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError, match=message):
+        _imported(_model(*processors), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("<pre-AND>", "<pre-OR>"), ('"price"/></post-AND>', '"prize"/></post-AND>'), ('prob="0.25"', 'prob="0.5"')],
+)
+def test_a_graph_that_is_no_nesting_is_refused(old: str, new: str, tmp_path: Path) -> None:
+    text = SHOP.read_text().replace(old, new)
+    text = text.replace("</pre-AND>", "</pre-OR>") if new == "<pre-OR>" else text
+    with pytest.raises(SpecError, match=r"no nesting of sequences|add up to 1\.25"):
+        _imported(text, tmp_path)
+
+
+def test_second_phases_priorities_and_requests_without_reply_are_named(tmp_path: Path) -> None:
+    asynchronous = _activity("w", 1).replace("></activity>", '><asynch-call dest="s"/></activity>')
+    server = _task("s", _activity("s", 1, phase=1), _activity("t", 1, phase=2), asynchronous, priority=3)
+    _, words = _imported(_model(("inf", 1, USER), ("hol", 1, server)), tmp_path)
+    for each in (
+        "priorities at s",
+        "phase 2, t, goes on after the reply",
+        "requests without reply of w",
+        "scheduling hol of p1",
+    ):
+        assert each in words[-1]
