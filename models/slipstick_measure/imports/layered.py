@@ -188,7 +188,7 @@ class LayeredModel(ToolModel):
         return [{"name": name, **what, **labels}]
 
     def _station(self, processor: XmlElement) -> str:
-        """Give the station of a processor; nothing where nobody waits for it."""
+        """Give the station of a processor; nothing where it is a delay."""
         servers, kind = self._multiplicity(processor), processor.get("scheduling") or "fcfs"
         if not servers:
             return ""

