@@ -18,6 +18,10 @@ without NumPy.
 
 from importlib import import_module
 
+from slipstick.display import WRITERS
+
+WRITERS["equations of a model"] = "slipstick.study.catalogue:model_equations"
+
 __version__ = "0.1.0"
 
 

@@ -1,13 +1,28 @@
-"""How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped. The module imports nothing of the package."""
+"""How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped.
+
+An object of a lower package may show what only a package above it can write, such as the equations of a model. The
+package that knows all others, `slipstick`, says in `WRITERS` where each such text is written. So no package imports
+one above it, and this module imports nothing of the package.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from importlib import import_module
 from itertools import islice
 
 MOST_ROWS = 50
+
+WRITERS: dict[str, str] = {}
+"""By what is written, the function that writes it for an object: ``module:NAME``, imported when it is first asked for."""
+
+
+def written(what: str, subject: object) -> str:
+    """Write an object in a form that a package above its own knows."""
+    module, _, name = WRITERS[what].partition(":")
+    return str(getattr(import_module(module), name)(subject))
+
 
 TableShown = tuple[str, Sequence[str], Iterable[Sequence[object]]]
 """A table in a notebook: its caption, the titles of its columns, its rows."""
@@ -44,7 +59,7 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]
     '<table><caption>a &lt; b</caption><tr><th>x</th></tr><tr><td>1</td></tr></table>'
     """
     lines = [_row("th", head), *(_row("td", row) for row in _first(rows, len(head), most))]
-    return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>"
+    return f"<table><caption>{_escaped(title)}</caption>{''.join(lines)}</table>"
 
 
 def _first(rows: Iterable[Sequence[object]], columns: int, most: int) -> list[Sequence[object]]:
@@ -53,7 +68,13 @@ def _first(rows: Iterable[Sequence[object]], columns: int, most: int) -> list[Se
 
 
 def _row(tag: str, cells: Sequence[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(str(each))}</{tag}>" for each in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{_escaped(each)}</{tag}>" for each in cells) + "</tr>"
+
+
+def _escaped(cell: object) -> str:
+    from html import escape  # its list of entities takes time to import, and few commands write HTML
+
+    return escape(str(cell))
 
 
 def latex_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from slipstick.display import html_table
+from slipstick.display import html_table, written
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
@@ -743,12 +743,7 @@ class Model:
 
     def _repr_latex_(self) -> str:
         """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook and what is printed of it."""
-        # Against the order of the packages: equations are computed and written above, and a notebook asks for them here.
-        from slipstick.method.closed_form import whole_time
-        from slipstick.report.equations import Equations
-
-        lines = " \\\\\n".join(Equations(whole_time(self)).latex)
-        return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
+        return written("equations of a model", self)
 
     @property
     def steps(self) -> tuple[Step, ...]:

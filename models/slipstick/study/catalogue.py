@@ -15,7 +15,7 @@ from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
-from slipstick.report.equations import Explanation
+from slipstick.report.equations import Equations, Explanation
 from slipstick.schema.inputs import Inputs, Settings, build, build_workload, model_names, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import (
@@ -222,6 +222,14 @@ def explained(settings: Settings) -> Explanation:
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     pairs = tuple((each.text, each.latex) for each in solved)
     return Explanation(inputs.name, title, source, built.model, built.entries, structure, pairs)
+
+
+def model_equations(model: Model) -> str:
+    """Write the equations of a model's mean time in LaTeX, as a notebook shows them."""
+    from slipstick.method.closed_form import whole_time
+
+    lines = " \\\\\n".join(Equations(whole_time(model)).latex)
+    return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
 def title_and_source(inputs: Inputs) -> tuple[str, str]:
