@@ -13,10 +13,10 @@ import yaml
 
 from slipstick.report.write import HTML, write
 from slipstick.schema.inputs import Settings
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import study_model
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node
-from slipstick.schema.validate import validate
 from slipstick.study.cases import StudyContext, sweeps_of
 from slipstick.study.evaluator import evaluator, with_derived
 from slipstick.study.run import prepare, run

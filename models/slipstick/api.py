@@ -422,8 +422,8 @@ def _carried_out(plan: SweepPlan) -> Sweep:
 
 def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
     """State a sweep as a study would."""
+    from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import SweepSpec
-    from slipstick.schema.validate import validate
     from slipstick.study.cases import SweepDefinition
 
     node = _node({"axes": varied, "combine": combine}, "set")
@@ -517,10 +517,10 @@ def _mark(place: str) -> Mark:
 
 def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
     """Load a machine or a network of the catalogue, or of a file."""
+    from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.library import spec_model
     from slipstick.schema.text import Table
     from slipstick.schema.text import replace as replaced
-    from slipstick.schema.validate import validate
     from slipstick.schema.values import hardware_of
 
     tree: Node = library.load(kind, name, _mark("load"))

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from slipstick.errors import UnknownNameError
+from slipstick.schema.kinds.quantity import problems_of
 from slipstick.schema.library import KINDS, editor_schema, spec_model
 from slipstick.schema.text import Node, plain, read_text
-from slipstick.schema.validate import problems_of
 from tests.mutations import SHIPPED
 from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study
 

@@ -10,9 +10,9 @@ import pytest
 
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import MOST_EXTENDED, Library, find, names
 from slipstick.schema.text import Table, at, plain, value_mark
-from slipstick.schema.validate import validate
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 
 

@@ -122,9 +122,9 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
     SpecError : there is no such limit, or it cannot be read
     """
     from slipstick.limits import LIMITS, limited
+    from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import LimitsSpec
     from slipstick.schema.text import Entry, Mark, Table
-    from slipstick.schema.validate import validate
 
     try:
         read = {path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()}

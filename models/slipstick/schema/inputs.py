@@ -20,7 +20,7 @@ from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
-from slipstick.schema.kinds.quantity import Given, Quantity, Spec
+from slipstick.schema.kinds.quantity import Given, Quantity, Spec, validate
 from slipstick.schema.library import TECHNOLOGY, Library, is_file_name, kinds_called, names, spec_model, unknown_name
 from slipstick.schema.text import (
     STANDARD_INPUT,
@@ -33,10 +33,11 @@ from slipstick.schema.text import (
     canonical,
     from_plain,
     leaves,
+    plain,
+    problem,
     split,
 )
 from slipstick.schema.text import replace as replaced
-from slipstick.schema.validate import problem, validate
 from slipstick.schema.values import MACHINE, DescribedValue, entries, parameters_of, with_sources
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
@@ -177,6 +178,20 @@ class Inputs:
     def checked(self) -> Any:
         """Check the whole tree; raises SpecError with every problem. The fields of what it gives are made at run time."""
         return validate(self.form, self.tree)
+
+    @property
+    def title(self) -> str:
+        """What the program, or the file of the model, calls it."""
+        return PROGRAMS[self.name].title if self.name in PROGRAMS else self._text("title")
+
+    @property
+    def source(self) -> str:
+        """Where the program, or the file of the model, says that it is published."""
+        return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text("source")
+
+    def _text(self, key: str) -> str:
+        found = at(self.tree, [key])
+        return str(plain(found)) if found is not None else ""
 
     def with_value(self, path: str, node: Node, library: Library) -> Inputs:
         """Put a value at a path; checked together with everything else."""

@@ -18,6 +18,7 @@ from pydantic import BaseModel, create_model
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
 from slipstick.extensions import Registry, SpecKind, imported
+from slipstick.schema.kinds.quantity import problems_of
 from slipstick.schema.text import (
     STANDARD_INPUT,
     Mark,
@@ -33,7 +34,6 @@ from slipstick.schema.text import (
     replace,
     standard_input,
 )
-from slipstick.schema.validate import problems_of
 
 _SPECS = {
     "machine": ("machines", "kinds.machine:MachineSpec", "gpu-node-a100"),

@@ -28,11 +28,10 @@ from slipstick.schema.inputs import (
     with_technology,
 )
 from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
-from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec, broken_rule
+from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec, broken_rule, validate
 from slipstick.schema.kinds.technology import Factors
 from slipstick.schema.library import Library, is_shared_memory, names
-from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at
-from slipstick.schema.validate import problem, validate
+from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 from slipstick.schema.values import DescribedValue, hardware_of, read_formula
 
 

@@ -220,6 +220,11 @@ def value_mark(node: Node, path: NodePath) -> Mark:
     return _nearest(node, path).node.mark
 
 
+def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Problem:
+    """Report a message at the value, or the key, that a path leads to."""
+    return (key_mark(node, path) if key else value_mark(node, path)).problem(message, path)
+
+
 def replace(root: Node, path: NodePath, new_node: Node) -> Node:
     """Give a tree that has `new_node` at the path, in the place of another or as a new key.
 

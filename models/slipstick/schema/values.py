@@ -15,8 +15,7 @@ from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number, Operation, Parameter, number_text, parameters, substitute, walk
 from slipstick.schema.kinds.quantity import Described, Formula, Given, Quantity, example_of
-from slipstick.schema.text import Node, at, canonical, join, value_mark
-from slipstick.schema.validate import problem
+from slipstick.schema.text import Node, at, canonical, join, problem, value_mark
 from slipstick.units import parse
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, key_mark, plain, value_mark
-from slipstick.schema.validate import problem
+from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, key_mark, plain, problem, value_mark
 from slipstick.units import parse
 
 CHECK_ALL = 500

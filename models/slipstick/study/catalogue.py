@@ -16,8 +16,8 @@ from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.report.equations import Equations, Explanation
-from slipstick.schema.inputs import Inputs, Settings, build, build_workload, model_names, resolve
-from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.inputs import Settings, build, build_workload, model_names, resolve
+from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import (
     KINDS,
     Library,
@@ -31,8 +31,7 @@ from slipstick.schema.library import (
     unknown_name,
 )
 from slipstick.schema.programs import CountsSpec
-from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, plain, read_text
-from slipstick.schema.validate import validate
+from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, read_text
 from slipstick.schema.values import DescribedValue, entries, with_sources
 
 
@@ -217,7 +216,7 @@ def explained(settings: Settings) -> Explanation:
 
     inputs = resolve(settings, Library())
     built = build(inputs)
-    title, source = title_and_source(inputs)
+    title, source = inputs.title, inputs.source
     structure = whole_time(built.model) if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     pairs = tuple((each.text, each.latex) for each in solved)
@@ -230,14 +229,3 @@ def model_equations(model: Model) -> str:
 
     lines = " \\\\\n".join(Equations(whole_time(model)).latex)
     return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
-
-
-def title_and_source(inputs: Inputs) -> tuple[str, str]:
-    """Say what a program or the file of a model is called, and where it is published."""
-    program = PROGRAMS.get(inputs.name)
-    return (program.title, program.source) if program else (_word(inputs.tree, "title"), _word(inputs.tree, "source"))
-
-
-def _word(tree: Node, key: str) -> str:
-    found = at(tree, [key])
-    return str(plain(found)) if found is not None else ""

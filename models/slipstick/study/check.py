@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 from slipstick.errors import Problem, SpecError
 from slipstick.extensions import Registry
 from slipstick.limits import limited
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, unknown_name
 from slipstick.schema.text import Mark, Scalar
-from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec

@@ -25,7 +25,6 @@ from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve
 from slipstick.schema.library import Library
-from slipstick.study.catalogue import title_and_source
 from slipstick.study.solve import solve_settings
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
@@ -66,7 +65,7 @@ def live_model(
         raise NoAnswerError(answer.failed)
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
-    title = title or title_and_source(resolve(settings, library))[0] or built.name
+    title = title or resolve(settings, library).title or built.name
     quantity = min(answer.values, key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient))
     found = LiveModel(title, answer, quantity)
     if answer.method != CLOSED_FORM:

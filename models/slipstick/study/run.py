@@ -25,6 +25,7 @@ from slipstick.method.names import first_quantity, unit_of
 from slipstick.model.system import need_model
 from slipstick.results.study import Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import REFERENCES, Settings
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (
     BarsSpec,
     HistogramSpec,
@@ -37,7 +38,6 @@ from slipstick.schema.kinds.study import (
 )
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
-from slipstick.schema.validate import validate
 from slipstick.study.cases import (
     BASE,
     Place,

@@ -14,9 +14,8 @@ import numpy as np
 
 from slipstick.errors import Problem, SpecError
 from slipstick.schema.kinds.machine import SharedMemorySpec
-from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import Library, spec_model
-from slipstick.schema.validate import validate
 from slipstick_measure.calibration.analysis import SPEC_LOCKS, HostValue
 from slipstick_measure.calibration.timing import PASSES, Array, Cores, TimedKernel, Timing
 from slipstick_measure.imports.imported import ImportedSpec, quantity

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import Problem, SpecError
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Table, read_text
-from slipstick.schema.validate import validate
 from slipstick.study.check import check_file
 
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, value_mark
-from slipstick.schema.validate import validate
 from slipstick_measure.measurements import METRICS, Measurement, Measurements
 from slipstick_measure.readers.reading import FileFormat, Reading
 from slipstick_measure.specs import ProcessorSpec, ProfileSpec, RunSpec

@@ -12,9 +12,9 @@ from slipstick.errors import ModelError
 from slipstick.late import np
 from slipstick.model.machine import omega_outputs
 from slipstick.schema.kinds.machine import SharedMemorySpec
+from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Mark
-from slipstick.schema.validate import validate
 from slipstick_measure.account import measured
 from slipstick_measure.results import TraceViews
 from slipstick_measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -18,13 +18,15 @@ from pydantic import (
     GetJsonSchemaHandler,
     GetPydanticSchema,
     StringConstraints,
+    ValidationError,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from slipstick.errors import Fault, UnitError, did_you_mean
+from slipstick.errors import Fault, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.schema.text import Node, plain, problem
 from slipstick.units import InBaseUnits, parse, show, to_base
 
 if TYPE_CHECKING:
@@ -319,6 +321,45 @@ class Described(Spec):
     )
     sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
     extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
+
+
+SpecType = TypeVar("SpecType", bound=BaseModel)
+
+
+def validate(model: type[SpecType], node: Node) -> SpecType:
+    """Check a tree against a spec model.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, each at its line
+    """
+    data = plain(node)
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        # The words of messages take time to import, and nothing is wrong with most files.
+        from slipstick.schema.messages import problems_in
+
+        astray = model.astray(data) if issubclass(model, Described) else []
+        names = [problem(node, each.path, each.message, each.key) for each in astray]
+        raise SpecError([*problems_in(model, node, error), *names]) from None
+
+
+def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
+    """List what is wrong with a tree; nothing if it is a spec of that model.
+
+    Parameters
+    ----------
+    model, node : as for `validate`
+    partial : the tree leaves to another what it does not say, so that nothing is missing
+    """
+    try:
+        model.model_validate(plain(node))
+    except ValidationError as error:
+        from slipstick.schema.messages import problems_in
+
+        return problems_in(model, node, error, partial)
+    return []
 
 
 class ModelFileSpec(Described):

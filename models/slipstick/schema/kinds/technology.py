@@ -28,12 +28,13 @@ from slipstick.schema.kinds.quantity import (
     Year,
     broken_rule,
     distribution_of,
+    problems_of,
     quantities,
+    validate,
 )
 from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
 from slipstick.schema.text import Entry, Node, Scalar, Table, at, key_mark
 from slipstick.schema.text import replace as replaced
-from slipstick.schema.validate import problems_of, validate
 from slipstick.units import parse
 
 if TYPE_CHECKING:

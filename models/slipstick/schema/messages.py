@@ -1,61 +1,32 @@
-"""Nodes to specs: pydantic's findings, told as problems with a place, in our words."""
+"""What is wrong with a spec, in our words: pydantic's findings as problems with a place. Imported when something is wrong."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
-from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.kinds.quantity import RULE, SPELT, Described
-from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, key_mark, leaves, plain, value_mark
+from slipstick.errors import Problem, did_you_mean
+from slipstick.schema.kinds.quantity import RULE, SPELT
+from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, leaves, problem
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import ItemSpec
 
-SpecType = TypeVar("SpecType", bound=BaseModel)
 Loc = tuple[str | int, ...]
 
 
-def validate(model: type[SpecType], node: Node) -> SpecType:
-    """Check a tree against a spec model.
-
-    Raises
-    ------
-    SpecError : everything that is wrong, each at its line
-    """
-    try:
-        return model.model_validate(plain(node))
-    except ValidationError as error:
-        astray = model.astray(plain(node)) if issubclass(model, Described) else []
-        names = [problem(node, each.path, each.message, each.key) for each in astray]
-        raise SpecError([*_problems(model, node, error), *names]) from None
-
-
-def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
-    """List what is wrong with a tree; nothing if it is a spec of that model.
+def problems_in(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
+    """List the problems that an error of a spec model stands for.
 
     Parameters
     ----------
-    model, node : as for `validate`
+    model, node : the spec model, and the tree that is none
+    error : what pydantic found
     partial : the tree leaves to another what it does not say, so that nothing is missing
     """
-    try:
-        model.model_validate(plain(node))
-    except ValidationError as error:
-        return _problems(model, node, error, partial)
-    return []
-
-
-def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:
-    """Report a message at the value, or the key, that a location leads to."""
-    mark = key_mark(node, loc) if key else value_mark(node, loc)
-    return mark.problem(message, loc)
-
-
-def _problems(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
     details = [each for each in error.errors(include_url=False, include_input=True) if not (partial and _whole(each))]
     del details[MOST_PROBLEMS:]
     mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
