@@ -20,7 +20,12 @@ from importlib import import_module
 
 from slipstick.display import WRITERS
 
-WRITERS["equations of a model"] = "slipstick.study.catalogue:model_equations"
+WRITERS |= {
+    "equations of a model": "slipstick.study.catalogue:model_equations",
+    "tables of an answer": "slipstick.report.answer:answer_tables",
+    "text of an answer": "slipstick.report.answer:answer_text",
+    "text of a sweep": "slipstick.report.answer:sweep_text",
+}
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from slipstick.display import ShownAsTables, TableShown
+from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import UnknownNameError
 
 HELD = ", which its interval holds"
@@ -134,16 +134,11 @@ class Answer(ShownAsTables):
 
     def __str__(self) -> str:
         """Write the answer as `slipstick solve` prints it."""
-        # The one import against the order of the packages: text is made above, and printing is asked for here.
-        from slipstick.report.answer import answer_text
-
-        return answer_text(self).rstrip()
+        return str(written("text of an answer", self)).rstrip()
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Give the values, the account and the notes."""
-        from slipstick.report.answer import answer_tables
-
-        return answer_tables(self)
+        yield from written("tables of an answer", self)
 
     def __repr__(self) -> str:
         if self.failed is not None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import islice
+from typing import Any
 
 MOST_ROWS = 50
 
@@ -18,10 +19,10 @@ WRITERS: dict[str, str] = {}
 """By what is written, the function that writes it for an object: ``module:NAME``, imported when it is first asked for."""
 
 
-def written(what: str, subject: object) -> str:
+def written(what: str, subject: object) -> Any:
     """Write an object in a form that a package above its own knows."""
     module, _, name = WRITERS[what].partition(":")
-    return str(getattr(import_module(module), name)(subject))
+    return getattr(import_module(module), name)(subject)
 
 
 TableShown = tuple[str, Sequence[str], Iterable[Sequence[object]]]

@@ -743,7 +743,7 @@ class Model:
 
     def _repr_latex_(self) -> str:
         """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook and what is printed of it."""
-        return written("equations of a model", self)
+        return str(written("equations of a model", self))
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
-from slipstick.display import ShownAsTables, TableShown
+from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import ModelError, UnknownNameError, need
 from slipstick.results.labelled import Labelled
 from slipstick.vocabulary import SIMULATION
@@ -253,10 +253,7 @@ class Sweep(Labelled, ShownAsTables):
 
     def __str__(self) -> str:
         """Write the points as a table."""
-        # Against the order of the packages, as in `Answer.__str__`.
-        from slipstick.report.answer import sweep_text
-
-        return sweep_text(self)
+        return str(written("text of a sweep", self))
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Give the first points."""
