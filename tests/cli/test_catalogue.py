@@ -175,6 +175,10 @@ def test_warnings_have_a_colour_unless_none_is_wanted(monkeypatch: pytest.Monkey
         (["show"], "network/infiniband-h", ["network/infiniband-hdr"]),
         (["list"], "la", ["law"]),
         ([], "gal", ["gallery"]),
+        (["solve", "x", "--with"], "sim", ["simulation"]),
+        (["solve", "x", "--with"], "simulation,closed", ["simulation,closed-form"]),
+        (["solve", "x", "--with"], "simulation,sim", []),
+        (["page", "x", "--with"], "boun", ["bounds"]),
     ],
 )
 def test_a_shell_completes_commands_names_and_paths(

@@ -230,6 +230,19 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     assert len(page) <= LARGEST
 
 
+def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
+    values = {f"utilization[station-{number}]": Value(0.5, "1") for number in range(3000)}
+    answer = Answer("m", "exact", values, dict.fromkeys(values, 1.0), notes=("a note of some length",) * 3000)
+    page = live_page(LiveModel("t", answer, "time", fixed="too many"))
+    assert page.count("and 2700 more: slipstick solve --all") == 3
+    lines = "".join(f"- {'statement ' * 9}{each}\n" for each in range(2000))
+    report = f"# Long\n\n- Asked: x.\n\n## Checked\n\n{lines}"
+    told = report_page("Long", report, tmp_path)
+    assert "This list of 2000 lines is in" in told
+    assert "<li>Asked: x.</li>" in told
+    assert max(len(page), len(told)) <= LARGEST
+
+
 def test_sliders_keep_an_exact_answer_exact() -> None:
     """One processor at a bus waits for nobody, two may: so their number is no slider."""
     settings = {"model": read_value("lock-and-bus", "model"), "population.processors": read_value("1", "n")}
@@ -276,7 +289,7 @@ def test_a_long_report_leaves_tables_of_subsections_out_of_its_page_and_says_so(
     assert LARGEST - 10_000 < len(re.sub('data:[^"]*', "", page)) <= LARGEST
     head, *sections = re.split("<h[23]>", page)
     left_out = [each for each in sections if 'This table of 200 rows is in <a href="report.md">' in each]
-    assert f"<p>{len(left_out)} of 21 tables stand only in" in head
+    assert f"<p>{len(left_out)} of 21 tables and lists stand only in" in head
     assert sum("<table>" in each for each in sections) == 21 - len(left_out)
     assert "<table>" in sections[-1]
     assert all(f"<h3>{each}</h3>" in page for each in range(20))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from slipstick.report.formatting import code, escape, question_section
-from slipstick.report.page import page, sweep_text
+from slipstick.report.page import gallery, page, sweep_text
 from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
@@ -28,8 +29,8 @@ Source: Somebody, 1997
 - Faster is 2 times as fast as base.
 - 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
 - Base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time.
-- Over sweep latency, time goes from 1.04 ms at machine.network.adapter = 10 us to 1.16 ms at machine.network.adapter = 40 us.
-- 2 of 6 answers are not exact (2 by closed-form); leaves out waiting for own; 2 points have no answer.
+- Over sweep latency, time lies between 1.04 ms (machine.network.adapter = 10 us) and 1.16 ms (machine.network.adapter = 40 us).
+- 2 of 6 answers are not exact (2 by closed-form); note: leaves out waiting for own; 2 points have no answer.
 
 ![Where the time goes](bars.png)
 
@@ -147,6 +148,22 @@ Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), 
 
 def test_a_small_page_word_for_word() -> None:
     assert page(SMALL_RESULTS, STUDY, PICTURES, "slipstick run demo") == PAGE
+
+
+def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
+    text = page(replace(SMALL_RESULTS, text="What it is about. " * 20), STUDY, PICTURES, "slipstick run demo")
+    parts = [
+        "# A demo",
+        "- Asked: ",
+        "![Where the time goes]",
+        "## About this study\n\nWhat",
+        "Source: ",
+        "## Comparisons",
+    ]
+    assert sorted(parts, key=text.index) == parts
+    (tmp_path / "report.md").write_text(text)
+    shown = gallery([tmp_path])
+    assert sorted([*parts[1:3], "What it is about"], key=shown.index) == [parts[2], "What it is about", parts[1]]
 
 
 def test_a_page_has_no_dates_and_no_sign_outside_ascii() -> None:

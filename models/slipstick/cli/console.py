@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
+from slipstick.vocabulary import METHODS
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import LimitsSpec
@@ -72,6 +73,13 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
         return items or [CompletionItem(begun, type="file")]
 
     return found
+
+
+def complete_methods(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the last of several methods in a shell, which commas part."""
+    done, comma, last = begun.rpartition(",")
+    known = dict.fromkeys(name for names in METHODS.values() for name in names if name not in done.split(","))
+    return [CompletionItem(f"{done}{comma}{name}") for name in known if name.startswith(last)]
 
 
 def write_text(text: str, out: Path | None) -> int:

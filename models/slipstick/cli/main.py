@@ -22,6 +22,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     complete,
+    complete_methods,
     echo,
     json_option,
     model_limit_option,
@@ -225,6 +226,7 @@ def run(
     "methods",
     metavar="METHOD,...",
     default="",
+    shell_complete=complete_methods,
     help=f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])}; several are put side by "
     "side. [the best that applies]",
 )
@@ -338,7 +340,13 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
 @cli.command()
 @click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
-@click.option("--with", "method", metavar="METHOD", help="Method that answers. [the best that applies]")
+@click.option(
+    "--with",
+    "method",
+    metavar="METHOD",
+    shell_complete=complete_methods,
+    help="Method that answers. [the best that applies]",
+)
 @click.option("--slider", "over", metavar="PATH", multiple=True, help="Input to move, before those that matter most.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")
 def page(

@@ -451,6 +451,10 @@ def _serial_stages(pipeline: Pipeline) -> tuple[Expr, Expr]:
     return work, total(places)
 
 
+_IN_WORDS = {"own": "one's own processor", "other": "another processor", "each-other": "each other's processor"}
+"""What a note calls the processors that serve each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """What the time of one pass leaves out at aligned points; an array of length 1 holds for all.
@@ -466,7 +470,7 @@ class LeftOut:
 
     def notes(self, index: int) -> tuple[str, ...]:
         """Say what is left out at one point; nothing means that the answer is exact."""
-        crowded = [name for name, flags in self.crowded.items() if at(flags, index)]
+        crowded = [_IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)]
         waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
         return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
 

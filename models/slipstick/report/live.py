@@ -51,6 +51,7 @@ RUNS = frozenset(
 """The operators that `live.js` knows."""
 
 _STEPS = 1000  # of a slider
+_MOST_SHOWN = 300  # values or components of an answer, and lines of what was given or noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +170,17 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
 
 def _told(answer: Answer) -> str:
     how = "exact" if answer.exact else "not exact"
-    given = "".join(
-        f"<li>{escape(path)} = {escape(value if isinstance(value, str) else f'{value:g}')}</li>"
-        for path, value in answer.given.items()
-    )
-    notes = "".join(f"<li>{escape(each)}</li>" for each in answer.notes)
-    return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{given}{notes}</ul>".replace(
+    given = [f"{path} = {value if isinstance(value, str) else f'{value:g}'}" for path, value in answer.given.items()]
+    lines, more = _first([f"<li>{escape(each)}</li>" for each in (*given, *answer.notes)])
+    return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{lines}</ul>{more}".replace(
         "<ul></ul>", ""
     )
+
+
+def _first(lines: Sequence[str]) -> tuple[str, str]:
+    """Give the first lines of many, and a paragraph on how many there are besides."""
+    hidden = len(lines) - _MOST_SHOWN
+    return "".join(lines[:_MOST_SHOWN]), f"<p>and {hidden} more: slipstick solve --all</p>" if hidden > 0 else ""
 
 
 def _slider(index: int, each: Slider) -> str:
@@ -197,7 +201,8 @@ def _bars(account: Mapping[str, float]) -> str:
         f'<td id="part-{index}">{escape(quantity(part, "s"))}, {percent(part / whole if whole else None)}</td></tr>'
         for index, (name, part) in enumerate(account.items())
     ]
-    return f'<table class="bars">{"".join(rows)}</table>'
+    shown, more = _first(rows)
+    return f'<table class="bars">{shown}</table>{more}'
 
 
 def _fixed_account(answer: Answer) -> str:
@@ -209,7 +214,8 @@ def _values(answer: Answer) -> str:
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(quantity(each.value, each.unit, ends=(each.low, each.high)))}</td></tr>'
         for name, each in answer.values.items()
     ]
-    return f"<h2>Answer as given</h2><table>{''.join(rows)}</table>"
+    shown, more = _first(rows)
+    return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
 
 
 def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None = None) -> str:
@@ -236,7 +242,9 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     heading = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>" if live else ""
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
     page = _with_live(title, report, heading + body, script)
-    if live and 2 * page.count(_BESIDE[:14]) > report.count("<table>"):  # a model is not worth most of the tables
+    if live and 2 * page.count(_BESIDE.format("table", "")[:14]) > report.count(
+        "<table>"
+    ):  # a model is not worth most of the tables
         instead = (
             "<p>The model of this study is too large to be moved in this page; slipstick page shows a model alone.</p>"
         )
@@ -249,10 +257,10 @@ def _with_live(title: str, report: str, live: str, script: str) -> str:
 
 
 _END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
-_TABLE = re.compile(r"(<table>.*?</table>)", re.DOTALL)
-_BESIDE = '<p>This table of {} is in <a href="report.md">report.md</a>.</p>'
+_BLOCK = re.compile(r"(<table>.*?</table>|<ul>.*?</ul>|<ol>.*?</ol>)", re.DOTALL)
+_BESIDE = '<p>This {} of {} is in <a href="report.md">report.md</a>.</p>'
 _LEFT_OUT = (
-    '<p>{} of {} tables stand only in <a href="report.md">report.md</a> beside this page, which is kept small; '
+    '<p>{} of {} tables and lists stand only in <a href="report.md">report.md</a> beside this page, which is kept small; '
     'each place says so. All values are in <a href="results.csv">results.csv</a>.</p>\n'
 )
 
@@ -263,25 +271,32 @@ def _size(page: str) -> int:
 
 
 def _fitted(report: str, used: int) -> str:
-    """Leave tables out of a report that is too long for a page: those of subsections first, the larger first."""
+    """Leave tables and lists out of a report that is too long for a page: those of subsections first, the larger first."""
     if used + _size(report) <= LARGEST:
         return report
-    parts = _TABLE.split(report)  # words and tables in turn
+    parts = _BLOCK.split(report)  # words and blocks in turn
     levels = [
         ([2] + [int(each) for each in re.findall(r"<h(\d)", "".join(parts[:at]))])[-1] for at in range(len(parts))
     ]
-    tables = sorted(range(1, len(parts), 2), key=lambda at: (levels[at], _size(parts[at])))
-    notes = {at: _BESIDE.format(counted(parts[at].count("<tr>") - 1, "row")) for at in tables}
+    blocks = sorted(range(1, len(parts), 2), key=lambda at: (levels[at], _size(parts[at])))
+    notes = {at: _beside(parts[at]) for at in blocks}
     kept = used + sum(map(_size, [*parts[::2], *notes.values(), _LEFT_OUT])) + 20
     left_out = 0
-    for at in tables:
+    for at in blocks:
         more = _size(parts[at]) - _size(notes[at])
         if kept + more <= LARGEST:
             kept += more
         else:
             parts[at], left_out = notes[at], left_out + 1
     words, section, rest = "".join(parts).partition("<h2")
-    return words + _LEFT_OUT.format(left_out, len(tables)) + section + rest
+    return words + _LEFT_OUT.format(left_out, len(blocks)) + section + rest
+
+
+def _beside(block: str) -> str:
+    """Say where a table or a list stands that is left out."""
+    if block.startswith("<table>"):
+        return _BESIDE.format("table", counted(block.count("<tr>") - 1, "row"))
+    return _BESIDE.format("list", counted(block.count("<li>"), "line"))
 
 
 def _inner(tokens: Iterable[Any]) -> Iterable[Any]:

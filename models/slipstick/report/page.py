@@ -191,6 +191,7 @@ def _failures(sweep: Sweep) -> str:
 
 
 _MOST_NAMES, _MOST_FOUND = 4, 3
+_ABOUT, _LONGEST_ABOVE = "## About this study", 300  # letters of a text that stands above what was found
 _LEAST_SAID = 0.05  # part of the time that is named beside the largest
 _MOST_SETTINGS = 4
 _ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
@@ -219,11 +220,15 @@ def page(
     """
     first, *others = [*study.pictures, None]
     found = _findings(results, study.answer)
+    told = [prose(results.text), f"Source: {escape(results.source)}" if results.source else ""]
+    long = len(results.text) > _LONGEST_ABOVE  # then what was found comes first
     sections = [
-        _head(results),
+        f"# {escape(results.title or results.name)}",
+        *([] if long else told),
         "\n".join(f"- {escape(each)}" for each in _sentences(results, study.answer, found)),
         prose(INTERVALS) if results.simulated else "",
         prose(missing) or _picture(first, pictures),
+        *([_ABOUT, *told] if long else []),
         *(question_section(each, said=found) for each in results.questions.values()),
         "\n\n".join(["## Sweeps", *(sweep_text(each, study.answer) for each in results.sweeps)])
         if results.sweeps
@@ -237,11 +242,6 @@ def page(
         _inputs(results, command),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def _head(results: Results) -> str:
-    source = f"Source: {escape(results.source)}" if results.source else ""
-    return "\n\n".join(filter(None, [f"# {escape(results.title or results.name)}", prose(results.text), source]))
 
 
 def _further(results: Results) -> str:
@@ -382,7 +382,8 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     whole = sum(each.account.values())
     if len(each.account) > 1 and whole > 0:
         most, *others = sorted(each.account.items(), key=lambda part: -part[1])
-        words += f"; {most[0]} takes the most of a processor's time, {percent(most[1] / whole)}"
+        whose = "customer" if name.startswith("response_time[") else "processor"
+        words += f"; {most[0]} takes the most of a {whose}'s time, {percent(most[1] / whole)}"
         parts = [f"{name} {percent(part / whole)}" for name, part in others[:2] if part >= _LEAST_SAID * whole]
         words += f", then {', '.join(parts)}" if parts else ""
     if each.limits:
@@ -440,8 +441,8 @@ def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
         return
     column = sweep.columns[name]
     ends = (min(known, key=lambda row: float(column[row])), max(known, key=lambda row: float(column[row])))
-    words = (f"{quantity(float(column[row]), sweep.units[name])} at {_sweep_place(sweep, row)}" for row in ends)
-    yield f"over sweep {sweep.name}, {name} goes from {' to '.join(words)}"
+    words = (f"{quantity(float(column[row]), sweep.units[name])} ({_sweep_place(sweep, row)})" for row in ends)
+    yield f"over sweep {sweep.name}, {name} lies between {' and '.join(words)}"
 
 
 def _sweep_place(sweep: Sweep, row: int) -> str:
@@ -468,7 +469,7 @@ def _doubt(results: Results) -> str:
         few = sum(inexact.values())
         words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
         notes = Counter(note for each in answers if not each.exact for note in each.notes if _is_doubt(note))
-        words += [note for note, _ in notes.most_common(1)]
+        words += [f"note: {note}" for note, _ in notes.most_common(1)]
     elif how:
         words.append("all answers are exact for what the models say")
     failed = sum(1 for each in answers if each.failed) + sum(len(sweep.failed) for sweep in results.sweeps)
@@ -500,7 +501,8 @@ def gallery(folders: Sequence[Path]) -> str:
             head, *rest = path.read_text("utf-8").split("\n\n")
             picture = next((each for each in rest if each.startswith("![")), "").replace("](", f"]({folder.name}/")
             found = next((each for each in rest if each.startswith("- Asked: ")), "")
-            asked = next((each for each in rest if not each.startswith(("- ", "!", "Source: "))), "")
+            about = rest[rest.index(_ABOUT) + 1 :] if _ABOUT in rest else rest
+            asked = next((each for each in about if not each.startswith(("- ", "!", "Source: "))), "")
             told = "\n".join(found.splitlines()[:_MOST_NAMES])
             parts += [f"## [{head.removeprefix('# ')}]({folder.name}/report.md)", picture, asked, told]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -84,7 +84,9 @@ def test_every_method_is_near_the_exact_one() -> None:
         assert answer.method == method
         assert answer.exact == (method in EXACT)
         assert answer["throughput[batch]"] == pytest.approx(exact["throughput[batch]"], rel=0.02)
-    assert "iterations" in solve(MIXED, method="linearizer").notes[0]
+    error, steps = solve(MIXED, method="linearizer").notes[:2]
+    assert error.startswith("usual error: throughput ")
+    assert "iterations" in steps
 
 
 def test_the_best_that_applies_is_chosen() -> None:

@@ -139,8 +139,8 @@ def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
-    error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
-    return (f"{solution.method}{steps}{error}", *solution.notes, *assumed(compiled))
+    error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
+    return (*error, f"{solution.method}{steps}", *solution.notes, *assumed(compiled))
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:

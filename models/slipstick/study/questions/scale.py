@@ -234,7 +234,7 @@ class ScaleResult(QuestionResult):
 
     def headline(self) -> str:
         """Say of the first cases on how many processors each is fastest, and how its work must grow."""
-        return "; ".join(f"{each.case}: {_in_short(each)}" for each in self.scalings[: 1 + MOST_SAID])
+        return ". ".join(f"{each.case}: {_in_short(each)}" for each in self.scalings[: 1 + MOST_SAID])
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give published cells as statements, once, beside the first case that has them."""
@@ -727,9 +727,12 @@ def _since(number: float | None) -> str:
 def _verdict(growth: IsoefficiencyFormula, order: str = "", short: bool = False) -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
-    words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    words = f"To keep {percent(growth.efficiency)} the work must grow as "
+    if short:
+        return words + growth.order.replace("**", "^").replace("*", " ")
+    words += order or growth.order
     dominant = [each for each in growth.terms if each.since is not None]
-    if not dominant or short:
+    if not dominant:
         return words
     last = max(dominant, key=lambda each: each.since or 0.0)
     term = code(last.text) if order else last.text
