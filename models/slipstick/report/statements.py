@@ -112,7 +112,7 @@ class Verdict(Protocol):
 def verdicts_of(parts: Sequence[Verdict]) -> dict[str, str]:
     """Give one verdict for each statement, of its parts and readings.
 
-    A reading holds if all of its parts do, without those that are inputs. Where readings differ, it is undecided.
+    A reading holds if all of its parts do; parts and readings that are inputs do not count. Where readings differ, it is undecided.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def verdicts_of(parts: Sequence[Verdict]) -> dict[str, str]:
         name: [next(kind for kind in order if kind in verdicts) for verdicts in readings.values()]
         for name, readings in found.items()
     }
-    return {name: each[0] if len(set(each)) == 1 else "undecided" for name, each in each_reading.items()}
+    counting = {name: {kind for kind in each if kind != "input"} or {"input"} for name, each in each_reading.items()}
+    return {name: each.pop() if len(each) == 1 else "undecided" for name, each in counting.items()}
 
 
 def summary(statements: Sequence[Verdict], most: int | None = None) -> str:

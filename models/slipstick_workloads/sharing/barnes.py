@@ -8,8 +8,8 @@ they were drawn, those of every processor are spread over all pages: false shari
 processors. If they lie in the order of the first tree, most pages have one writer.
 
 The bodies start in Plummer's sphere and move. A body has 104 B, a cell 80 B, as 32-bit addresses give them.
-Chosen here: 4 time steps; bodies in the tree's order, since the paper has diffs of over 3 KB in the mean and few parts,
-where scattered bodies give 300 B and seven parts. One unit of work is a cell or body that a force counts, or one level
+Chosen here: 4 time steps, where the counts that ship have 12, fitted to a printed time; bodies in the tree's order, since
+the paper has diffs of over 3 KB in the mean and few parts, where scattered bodies give 300 B and seven parts. One unit of work is a cell or body that a force counts, or one level
 that a body descends while the tree is built.
 """
 

@@ -10,7 +10,7 @@ found by tracing it: it walks the hierarchy of balls from the largest down, into
 crosses; the point that it hits is lit by three lamps and reflects once.
 
 Chosen here, for the paper prints the scene alone: 256 x 256 pixels, jobs of 16 x 2 pixels, 8 rays numbered at a time;
-192 B for a ball, 256 B for a queue.
+192 B for a ball, 256 B for a queue. The counts that ship number 16 rays at a time, fitted to a printed time.
 
 Source of the scene: Haines, A proposal for standard graphics environments, IEEE Computer Graphics and Applications
 7(11), 1987; the paper's Raytrace has four generations below the first ball, 7,381 balls.

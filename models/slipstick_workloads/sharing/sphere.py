@@ -9,8 +9,8 @@ nearer to a pole than 60 degrees are filtered as a whole to keep the time step, 
 
 Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 17 locks, 24 time steps of 10 sweeps; the counts
 that ship have 36 steps, fitted to a printed time. With 16 locks at pitch 32 the bands on both sides of a band take the same
-locks, and 36 steps take 18 % longer. The paper says that most of the overhead is in locks, and that faults hardly matter
-beside first misses; hence the bands and the locks.
+locks. The paper says that most of the overhead is in locks, and that faults hardly matter beside first misses; hence the
+bands and the locks.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ A record holds 8 derivatives of the positions of 3 atoms in 3 directions, and th
 (own molecules), forces, correct (own molecules), potential (read all within the cut-off). The molecules start on a
 jittered lattice and diffuse at random.
 
-Not printed in the paper and chosen here: 3 steps; forces summed privately first, as TreadMarks's version has it; the
-record's size.
+Not printed in the paper and chosen here: 3 steps, where the counts that ship have 11, fitted to a printed time; forces
+summed privately first, as TreadMarks's version has it; the record's size.
 """
 
 from __future__ import annotations

@@ -681,6 +681,8 @@ def _statements(found: Scaling) -> list[Statement]:
             needed=1,
             methods=each.method,
             exact=each.exact,
+            missed=f"by the printed value work has to grow with the processors to the power of "
+            f"{each.exponent(each.printed):.2f}, here of {each.exponent(each.computed):.2f}",
         )
         for each in found.printed
     ]
