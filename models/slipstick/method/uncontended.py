@@ -451,7 +451,7 @@ def _serial_stages(pipeline: Pipeline) -> tuple[Expr, Expr]:
     return work, total(places)
 
 
-_IN_WORDS = {"own": "one's own processor", "other": "another processor", "each-other": "each other's processor"}
+_IN_WORDS = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
 """What a note calls the processors that serve each other."""
 
 

@@ -30,7 +30,7 @@ LONGEST = "takes the longest of random times at their means, which is below the 
 
 
 def waiting(*names: str) -> str:
-    words = {"own": "one's own processor", "other": "another processor", "each-other": "each other's processor"}
+    words = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
     return f"leaves out waiting for {', '.join(words.get(name, name) for name in names)}"
 
 
