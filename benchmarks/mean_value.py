@@ -208,6 +208,16 @@ class _Draw:
         draw = self.locks if self.chance(0.5) else self.inner_stations
         return draw(lambda: Permits(self.whole(1, 6)))
 
+    def layered_permits(self, layers: int = 3) -> Activity:
+        """Draw permits held over work, stations of their own and the permits of further layers."""
+        parts: list[Activity] = [self.visit(self.station(), 0.2, 1.0)] if self.chance(0.7) else []
+        parts += [self.think(0.2, 1.0)] if self.chance(0.3) or not parts else []
+        if layers > 1 and self.chance(0.6):
+            parts.append(self.layered_permits(layers - 1))
+        name = f"pool{len(self.resources)}"
+        held = self.held(name, lambda: Permits(self.whole(1, 8)), then(*parts))
+        return self.visit(self.station()) >> held if layers == 3 and self.chance(0.3) else held
+
     def forks(self) -> Activity:
         count = self.whole(2, 4)
         if self.chance(0.3):
@@ -288,6 +298,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "reader-writer locks of many": _Draw.shared_by_many,
     "stations in locks": lambda draw: draw.closed(draw.inner_stations),
     "permits": lambda draw: draw.closed(draw.permits),
+    "layered permits": lambda draw: draw.closed(draw.layered_permits),
     "forks": lambda draw: draw.closed(draw.forks),
     "pipelines": lambda draw: draw.closed(draw.pipelines),
     "barriers": lambda draw: draw.closed(draw.barriers),

@@ -174,12 +174,30 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     >>> round(float(finite_source_all_busy(np.ones(1), 2, 1)[0]), 6)
     0.8
     """
-    j = np.arange(1, customers + 1)
-    steps = np.log(ratio)[..., None] + np.log((customers - j + 1) / np.minimum(j, servers))
-    logs = np.concatenate([np.zeros((*ratio.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
-    weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
-    chance: Array = weights[..., servers:].sum(axis=-1) / weights.sum(axis=-1)
+    chance: Array = finite_source_numbers(ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers))[
+        ..., servers:
+    ].sum(axis=-1)
     return chance
+
+
+def finite_source_numbers(ratios: Array) -> Array:
+    """Give the probabilities of 0, ..., n customers present, of n that spend the rest of their cycle in a delay.
+
+    Their number is a process of births and deaths: j are present with weight prod over i = 1..j of (n - i + 1) r_i, where r_i is 1 over
+    the rate of departures while i are present and the time that one spends elsewhere.
+
+    Parameters
+    ----------
+    ratios : r_1, ..., r_n, above 0 [1] [..., n]
+
+    >>> finite_source_numbers(np.array([1.0, 0.5])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    steps = np.log(ratios) + np.log(np.arange(ratios.shape[-1], 0, -1))
+    logs = np.concatenate([np.zeros((*steps.shape[:-1], 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
+    chances: Array = weights / weights.sum(axis=-1, keepdims=True)
+    return chances
 
 
 def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:

@@ -359,7 +359,8 @@ _NOTES = {
         "rest of the cycle as a delay"
     ),
     "permits": (
-        "permits {names}: a queue with a server a permit, whose service is all that is done while it is held, waits included"
+        "permits {names}: a queue with a server a permit, whose service is all that is done while it is held, waits included; "
+        "exponential services that holders alone use are solved for each number of holders (flow-equivalent centre)"
     ),
     "spin locks": (
         "spin locks {names}: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others"

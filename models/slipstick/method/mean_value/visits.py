@@ -20,12 +20,12 @@ beyond that, each an approximation of its own:
   held, waits included, as in the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151).
   Corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_meets`,
   `_present_at`, `_add_predecessors` and `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
-  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100 (tests/method/mean_value/test_arrivals.py);
+  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100 (tests/method/mean_value/test_arrivals.py).
+  What only holders of some permits use is solved for each number of them (`HeldSection` in `closed`);
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.
-Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, constructs "stations", "locks" and "permits": 95 of
-100 times within 2, 10 and 3 % (of 28 models with permits the worst was 4.7 %).
+Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, constructs "stations", "locks" and "permits".
 """
 
 from __future__ import annotations
@@ -394,6 +394,17 @@ def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Sha
             yield from (([shape], [option]) for shape, option in group)
 
 
+def without_holding(node: Activity, name: str) -> Activity:
+    """Leave out of the visits of a part of a tree that a lock is held, or that permits are."""
+    if not isinstance(node, VisitedStep | VisitedHold):
+        return node.rebuilt([without_holding(part, name) for part in node.children])
+    visit = node.visit and replace(node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name})
+    if isinstance(node, VisitedHold):
+        assert visit is not None
+        return replace(node, visit=visit, body=without_holding(node.body, name))
+    return replace(node, visit=visit)
+
+
 def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
     """Give the mean time of a step, or of accesses in a row [s]."""
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
@@ -626,6 +637,7 @@ class ArrivalState:
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
     leads : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
+    holders : by permits that are solved alone, probabilities of the numbers of holders; see `HeldSection` [1]
     """
 
     others: float = 0
@@ -638,6 +650,7 @@ class ArrivalState:
     waiting_for: PairTimes = field(default_factory=dict)
     leads: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
+    holders: Mapping[str, Array] = field(default_factory=dict)
 
     def waits(self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]) -> ArrivalWaits:
         """Give the wait at each visit of an arriving processor.
