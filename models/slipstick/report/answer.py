@@ -124,7 +124,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
         left_out = [name for name, text in further.items() if text]
         left_out += ["what is counted above"] if any(map(_MORE.search, parts)) else []
         left_out += ["takeovers"] if any(each.takeovers for each in answer.limits) else []
-        parts.append(f"slipstick solve --all adds: {', '.join(left_out)}" if left_out else "")
+        parts.append(wrapped(f"slipstick solve --all adds: {', '.join(left_out)}", _INDENT) if left_out else "")
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 

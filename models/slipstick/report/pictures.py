@@ -293,7 +293,9 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
     whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
     along._set_axes_scale("log")  # type: ignore[attr-defined]
-    along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    along.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e"))
+    )
     if len(positive) <= _MOST_TICKS and whole and _apart(np.log(positive)):
         along.set_major_locator(FixedLocator(positive.tolist()))
         along.set_minor_locator(NullLocator())
@@ -362,7 +364,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     totals = table.sum(axis=0)
     beside = _beside(spec.cases)
     rows = -(-len(spec.cases) // beside)
-    place = max(0.85, min(1.5, 9.0 / beside))
+    place = max(0.72, min(1.5, 7.0 / beside))  # wider pictures have letters too small at the width of a page
     longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
     tilted = longest > place
     height = 4.2 if rows == 1 else 3.2

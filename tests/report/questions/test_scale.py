@@ -228,3 +228,14 @@ def test_where_nothing_stands_out_that_is_said() -> None:
     text = ScaleResult((replace(MADE, fastest=nothing, largest=nothing, growth=None),)).text()
     assert "At a fixed size no number of processors has an answer" in text
     assert "At a fixed size no number of processors has an efficiency of at least 50 %" in text
+
+
+def test_the_head_says_once_what_holds_of_several_cases() -> None:
+    other = replace(MADE, case="other", growth=replace(GROWTH, order="N**3*log(N)"))
+    assert ScaleResult((MADE,)).headline() == (
+        "base: at a fixed size it is fastest on 7 processors: 400 ms, to keep 50 % the work must grow as N^2"
+    )
+    assert ScaleResult((MADE, other)).headline() == (
+        "At a fixed size it is fastest on 7 processors: 400 ms (base, other). "
+        "To keep 50 % the work must grow as N^2 (base); N^3 log(N) (other)"
+    )

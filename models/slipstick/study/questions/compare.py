@@ -128,7 +128,7 @@ class CompareResult(QuestionResult):
         """Draw each computed value against the published one, a panel for each unit."""
         points = points_of(self.compared)
         units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
-        figure = sheet(2.6 + (4.6 if len(units) == 1 else 3.4 * len(units)), 3.9)
+        figure = sheet(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
         told = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
             drawn = {label: each for (which, label), each in points.items() if which == unit}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -234,7 +235,11 @@ class ScaleResult(QuestionResult):
 
     def headline(self) -> str:
         """Say of the first cases on how many processors each is fastest, and how its work must grow."""
-        return ". ".join(f"{each.case}: {_in_short(each)}" for each in self.scalings[: 1 + MOST_SAID])
+        first = self.scalings[: 1 + MOST_SAID]
+        parts = [_of_cases(first, say) for say in (lambda each: _fastest_words(each.fastest), _goes_on)]
+        if len(self.scalings) > 1:
+            return ". ".join(parts)
+        return f"{self.scalings[0].case}: {', '.join(f'{each[0].lower()}{each[1:]}' for each in parts)}"
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give published cells as statements, once, beside the first case that has them."""
@@ -590,10 +595,24 @@ def _sentences(found: Scaling) -> list[str]:
     return [*lines, *([] if found.growth is None else [_verdict(found.growth)])]
 
 
-def _in_short(found: Scaling) -> str:
-    grows = [] if found.growth is None else [_verdict(found.growth, short=True)]
-    parts = [_fastest_words(found.fastest), *(grows or [_largest_words(found.largest, found.threshold)])]
-    return ", ".join(f"{each[0].lower()}{each[1:]}" for each in parts)
+def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str:
+    """Say something of several cases, and once what is the same of some; words that all begin with stand first."""
+    groups: dict[str, list[str]] = {}
+    for each in scalings:
+        groups.setdefault(say(each), []).append(each.case)
+    if len(scalings) == 1:
+        return next(iter(groups))
+    same = takewhile(lambda each: len(set(each)) == 1, zip(*map(str.split, groups), strict=False))
+    start = "".join(f"{each[0]} " for each in same) if len(groups) > 1 else ""
+    told = (f"{words.removeprefix(start)} ({', '.join(cases)})" for words, cases in groups.items())
+    return f"{start}{'; '.join(told)}"
+
+
+def _goes_on(found: Scaling) -> str:
+    """Say how the work must grow, or how far a case is efficient where that is not known."""
+    if found.growth is None:
+        return _largest_words(found.largest, found.threshold)
+    return _verdict(found.growth, short=True)
 
 
 def _fastest_words(best: BestProcessors) -> str:
