@@ -303,20 +303,21 @@ def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
     return Operation("select", (x, edge, low, high), one_dimension("choose between", [low, high]))
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(*roots: Expr) -> Iterator[Expr]:
     """Yield every distinct node object once, operands before operations; depth does not matter."""
     done: set[int] = set()
-    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
         if id(node) in done:
             continue
-        if ready:
+        below = () if ready else operands(node)
+        if below:
+            stack.append((node, True))
+            stack.extend([(operand, False) for operand in reversed(below)])
+        else:
             done.add(id(node))
             yield node
-        else:
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(operands(node)))
 
 
 def operands(node: Expr) -> tuple[Expr, ...]:
@@ -331,14 +332,18 @@ def parameters(*roots: Expr) -> tuple[Parameter, ...]:
 
     Raises ModelError if one name stands for two different quantities.
     """
+    return parameters_among(walk(*roots))
+
+
+def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
+    """List the parameters among nodes, as `parameters` does."""
     found: dict[str, Parameter] = {}
-    for root in roots:
-        for node in walk(root):
-            if isinstance(node, Parameter) and found.setdefault(node.name, node) != node:
-                raise ModelError(
-                    f"parameter {node.name} stands for two values, {found[node.name].value} and {node.value}; "
-                    "give each a name of its own"
-                )
+    for node in nodes:
+        if isinstance(node, Parameter) and found.setdefault(node.name, node) != node:
+            raise ModelError(
+                f"parameter {node.name} stands for two values, {found[node.name].value} and {node.value}; "
+                "give each a name of its own"
+            )
     return tuple(found.values())
 
 

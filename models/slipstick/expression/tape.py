@@ -34,7 +34,7 @@ from slipstick.expression.nodes import (
     Parameter,
     check_radix,
     operands,
-    parameters,
+    parameters_among,
     walk,
 )
 
@@ -95,17 +95,16 @@ class Tape:
     """
 
     def __init__(self, outputs: Sequence[Expr]) -> None:
-        self.parameters: dict[str, Parameter] = {each.name: each for each in parameters(*outputs)}
+        nodes = [*walk(*outputs)]
+        self.parameters: dict[str, Parameter] = {each.name: each for each in parameters_among(nodes)}
         self._numbers: dict[int, float] = {}
         self._inputs: dict[int, str] = {}
         self._booked: dict[int, str] = {}
         self._instructions: list[Instruction] = []
         self._registers: dict[tuple[str, object, tuple[int, ...]], int] = {}
         seen: dict[int, int] = {}
-        for output in outputs:
-            for node in walk(output):
-                if id(node) not in seen:
-                    seen[id(node)] = self._record(node, seen)
+        for node in nodes:
+            seen[id(node)] = self._record(node, seen)
         self._outputs = [seen[id(output)] for output in outputs]
         # Trees are kept so that no id above is reused while this object lives.
         self._trees = tuple(outputs)

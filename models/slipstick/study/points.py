@@ -397,8 +397,13 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
 def _digest(thing: object) -> bytes:
     """Hash a tree of values by what is in it: the same in every process, whatever parts are shared in memory."""
     known: dict[int, tuple[bytes, object]] = {}
+    words: dict[str, bytes] = {}
 
     def of(each: object) -> bytes:
+        if type(each) is str:
+            if each not in words:
+                words[each] = _hashed("str", repr(each).encode())
+            return words[each]
         if each is None or isinstance(each, bool | int | float | complex | str | bytes):
             return _hashed(type(each).__name__, repr(each).encode())
         if id(each) not in known:
@@ -406,7 +411,10 @@ def _digest(thing: object) -> bytes:
         return known[id(each)][0]
 
     def inside(each: Any) -> bytes:
-        kind = f"{type(each).__module__}.{type(each).__qualname__}"
+        sort: Any = type(each)
+        kind, parts = _told_by(sort)
+        if parts is not None:
+            return _hashed(kind, *[of(getattr(each, part)) for part in parts])
         if isinstance(each, tuple | list):
             return _hashed("sequence", *map(of, each))
         if isinstance(each, set | frozenset):
@@ -417,17 +425,24 @@ def _digest(thing: object) -> bytes:
             return _hashed(f"{each.dtype} {each.shape}", np.ascontiguousarray(each).tobytes())
         if isinstance(each, type) or (callable(each) and hasattr(each, "__qualname__")):
             return _hashed(f"{each.__module__}.{each.__qualname__}")
-        if is_dataclass(each) and "__reduce__" not in type(each).__dict__:
-            return _hashed(kind, *(of(getattr(each, part.name)) for part in fields(each)))
         made: Any = each.__reduce_ex__(4)
-        parts = made if isinstance(made, str) else (*made[:3], *(tuple(part or ()) for part in made[3:5]))
-        return _hashed(kind, of(parts))
+        return _hashed(
+            kind, of(made if isinstance(made, str) else (*made[:3], *(tuple(part or ()) for part in made[3:5])))
+        )
 
     return of(thing)
 
 
+_BY_CONTENT = (tuple, list, set, frozenset, Mapping)
+
+
+@cache
+def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
+    """Give the name of a type, and the fields that its objects are told by; None where these are not all of an object."""
+    whole = is_dataclass(kind) and "__reduce__" not in kind.__dict__ and not issubclass(kind, _BY_CONTENT)
+    return f"{kind.__module__}.{kind.__qualname__}", tuple(each.name for each in fields(kind)) if whole else None
+
+
 def _hashed(kind: str, *parts: bytes) -> bytes:
-    found = sha256(kind.encode())
-    for part in parts:
-        found.update(len(part).to_bytes(8, "big") + part)
-    return found.digest()
+    sized = [piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)]
+    return sha256(b"".join([kind.encode(), *sized])).digest()
