@@ -58,7 +58,7 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
         return write_text(spec_file(name), None)
     found = shown(name)
     if as_json:
-        from slipstick.report.document import value_documents
+        from slipstick.report.answer import value_documents
 
         head = {key: getattr(found, key) for key in ("kind", "name", "title", "source", "text")}
         print_json({**head, "values": value_documents(found.entries)})

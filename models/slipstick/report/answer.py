@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.display import TableShown
@@ -26,7 +26,7 @@ from slipstick.report.formatting import (
     terminal_width,
     wrapped,
 )
-from slipstick.results.question import sweep_table
+from slipstick.results.question import as_data, sweep_table
 from slipstick.results.study import Agreement, Sweep
 
 if TYPE_CHECKING:
@@ -453,3 +453,18 @@ def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
     value = given.text if given.text else str(given)
     mark = f"[{sources.number(entry.source)}]" if entry.source else ""
     return [path, value, entry.meaning, f"{mark} assumed" if given.assumed else mark]
+
+
+def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
+    """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written, with meaning and source."""
+    return {
+        path: {
+            "value": as_data(each.given.value),
+            "unit": str(each.given.dimension),
+            "text": each.given.text,
+            "meaning": each.meaning,
+            "source": each.source,
+            "assumed": each.given.assumed,
+        }
+        for path, each in entries.items()
+    }

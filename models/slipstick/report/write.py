@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import InputError, MissingExtraError, need
-from slipstick.report.document import as_data
 from slipstick.report.folder import replaced
 from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
-from slipstick.results.question import TidyColumn, tidy_cells, tidy_columns
+from slipstick.results.question import TidyColumn, as_data, tidy_cells, tidy_columns
 from slipstick.results.study import Results, Timeline
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 Why this shape: a question declares the columns of its tables once. That every row says how it was computed is no task of a
 question: a table with a name has a `Provenance`, and whatever is written of it has method, exact and bound in each row.
+Below stands how answers, and what questions find, are written as plain data, which is the JSON contract.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -290,3 +291,44 @@ class QuestionResult:
         order : the fill of each component, which is the same in all pictures of a study
         """
         raise NotImplementedError
+
+
+_DOCUMENT_KEYS = (
+    *("model", "method", "point", "given", "values", "account", "technology", "steps", "intervals", "useful", "share"),
+    *("gradient", "exact", "promise", "bound", "error", "failed", "notes", "seed", "converged", "limits"),
+)
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
+    found = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
+    ends = {name: {"low": low, "high": high} for name, (low, high) in found["intervals"].items()}
+    return {**found, "intervals": ends, "bound": answer.bound or None, "error": answer.error or None}
+
+
+def question_document(found: QuestionResult) -> dict[str, Any]:
+    """Lay out what a question found for JSON: its data by the names of its fields."""
+    return {each.name: as_data(getattr(found, each.name)) for each in fields(found) if each.repr}  # type: ignore[arg-type]
+
+
+def as_data(value: Any) -> Any:
+    """Turn results into what JSON knows: numbers in base units, null for none, no NaN and no infinity.
+
+    >>> as_data({"low": float("nan"), 2: (1.5, "a")})
+    {'low': None, '2': [1.5, 'a']}
+    """
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, float):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, Answer):
+        return answer_document(value)
+    if is_dataclass(value):
+        return {each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr}
+    if isinstance(value, Mapping):
+        return {str(key): as_data(each) for key, each in value.items()}
+    if isinstance(value, Sequence):
+        return list(map(as_data, value))
+    return as_data(value.tolist())

@@ -42,8 +42,8 @@ def calibrate(out: Path | None, known: Path | None, seconds: float, cores: str |
     """
     if (out is None) == (known is None):
         refuse("calibrate", "say one of --out SPEC, to write a machine, and --check SPEC, to compare one")
-    from slipstick.report.document import as_data
     from slipstick.report.formatting import terminal_blocks
+    from slipstick.results.question import as_data
     from slipstick_measure.calibration.analysis import estimates
     from slipstick_measure.calibration.host import Calibration, clock, compared, machine_spec
     from slipstick_measure.imports.imported import check_new

@@ -78,7 +78,7 @@ def measured(
       slipstick measured p1.csv p2.csv p4.csv --processors 1,2,4
       slipstick measured locks.txt --processors 8 --time '3.2 s'
     """
-    from slipstick.report.document import answer_document
+    from slipstick.results.question import answer_document
     from slipstick_measure.account import measured as account
     from slipstick_measure.report.measured import measured_text, notes_text
 
@@ -200,7 +200,7 @@ def trace(
       slipstick trace run.json --useful match --picture run.png
       slipstick trace accesses.csv --machine bbn-gp1000 --view contention --picture contention.svg
     """
-    from slipstick.report.document import as_data
+    from slipstick.results.question import as_data
     from slipstick.schema.library import Library
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.traces import draw_traces, trace_text
@@ -318,8 +318,8 @@ def fit(
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
-    from slipstick.report.document import as_data
     from slipstick.report.write import write_picture
+    from slipstick.results.question import as_data
     from slipstick_measure.fit.comparison import IntervalSettings, fits
     from slipstick_measure.fit.formula import timing_notes, timings_of
     from slipstick_measure.report.fits import draw_fits, fits_text

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Value
-from slipstick.report.document import question_document
 from slipstick.report.formatting import question_section
 from slipstick.report.pictures import look
-from slipstick.results.question import tidy_columns
+from slipstick.results.question import question_document, tidy_columns
 from slipstick.results.study import Array, Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (
