@@ -170,7 +170,7 @@ class MpiRecv(Enter):
 
 
 def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library itself, otf2 3.2, was tried by hand: it writes and reads archives, and the account was that of its events."""
+    """With an object in the place of the library, so that it is tested where that is not installed."""
     one, other = SimpleNamespace(name="rank 0"), SimpleNamespace(name="rank 1")
     events = [(one, Enter(1000, "work")), (other, Enter(1100, "work")), (one, MpiSend(1200, "1"))]
     events += [(other, MpiRecv(1300, "0")), (one, Leave(1400, "work")), (other, Enter(1450, "wait:message"))]
@@ -189,6 +189,49 @@ def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: 
     assert (trace.objects, trace.accesses.time.tolist()) == (("1",), [pytest.approx(200e-6)])
     assert "left out: 1 MpiRecv; 2 regions without an end" in str(trace.notes[0])
     assert "this is no OTF2 archive, or it is damaged: 'no anchor'" in refusal(tmp_path / "bad.otf2")
+
+
+def write_archive(folder: Path) -> Path:
+    """Write an archive of two locations with OTF2's own library: nested regions, a message, and one region without an end."""
+    otf2 = pytest.importorskip("otf2", reason="pip install otf2, which brings its C library")
+    with otf2.writer.open(str(folder), timer_resolution=1_000_000) as archive:
+        root = archive.definitions.system_tree_node("machine")
+        group = archive.definitions.location_group("process", system_tree_parent=root)
+        lanes = [archive.definitions.location(f"rank {rank}", group=group) for rank in (0, 1)]
+        work, wait = (archive.definitions.region(name) for name in ("work", "wait:message"))
+        members = archive.definitions.group("all", group_type=otf2.GroupType.COMM_LOCATIONS, members=tuple(lanes))
+        comm = archive.definitions.comm("all", group=members)
+        one, other = (archive.event_writer_from_location(lane) for lane in lanes)
+        for time, event, region in ((1000, "enter", work), (1200, "enter", wait), (1500, "leave", wait)):
+            getattr(one, event)(time, region)
+        other.enter(1100, work)
+        other.mpi_send(1300, 0, comm, 5, 8)
+        other.leave(1700, work)
+        other.enter(1750, wait)
+        one.mpi_recv(1600, 1, comm, 5, 8)
+        one.leave(2000, work)
+    return folder / "traces.otf2"
+
+
+def test_an_otf2_archive_that_its_library_wrote(tmp_path: Path) -> None:
+    trace = read_trace(write_archive(tmp_path / "real"))
+    us = pytest.approx
+    assert sorted(spans_of(trace)) == [
+        ("rank 0", "wait:message", us(200e-6), us(500e-6)),
+        ("rank 0", "work", us(0.0), us(200e-6)),
+        ("rank 0", "work", us(500e-6), us(1000e-6)),
+        ("rank 1", "work", us(100e-6), us(700e-6)),
+    ]
+    assert (trace.objects, trace.accesses.time.tolist()) == (("0",), [us(300e-6)])
+    assert "left out: 1 MpiRecv; 1 regions without an end" in str(trace.notes[0])
+
+
+@pytest.mark.parametrize("name", ["traces.otf2", "traces.def", "traces/0.evt"])
+def test_a_truncated_otf2_archive_is_refused(name: str, tmp_path: Path) -> None:
+    anchor = write_archive(tmp_path / "real")
+    part = anchor.parent / name
+    part.write_bytes(part.read_bytes()[: part.stat().st_size // 2])
+    assert "this is no OTF2 archive, or it is damaged: " in refusal(anchor)
 
 
 @pytest.mark.parametrize("size", [3, 50, 5000])
