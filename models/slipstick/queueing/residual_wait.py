@@ -174,21 +174,17 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     >>> round(float(finite_source_all_busy(np.ones(1), 2, 1)[0]), 6)
     0.8
     """
-    chance: Array = finite_source_numbers(ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers))[
-        ..., servers:
-    ].sum(axis=-1)
+    ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
+    chance: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
     return chance
 
 
 def finite_source_numbers(ratios: Array) -> Array:
     """Give the probabilities of 0, ..., n customers present, of n that spend the rest of their cycle in a delay.
 
-    Their number is a process of births and deaths: j are present with weight prod over i = 1..j of (n - i + 1) r_i, where r_i is 1 over
-    the rate of departures while i are present and the time that one spends elsewhere.
-
     Parameters
     ----------
-    ratios : r_1, ..., r_n, above 0 [1] [..., n]
+    ratios : 1 over the departures with 1, ..., n present in the time that one spends elsewhere, above 0 [1] [..., n]
 
     >>> finite_source_numbers(np.array([1.0, 0.5])).tolist()
     [0.25, 0.5, 0.25]

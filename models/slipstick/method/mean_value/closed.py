@@ -359,13 +359,12 @@ class Recursion:
         self._read = frozenset(model.expressions_of(activities))
 
     @cached_property
-    def alone(self) -> dict[str, Recursion]:
-        """What is done while one of some permits is held, as a cycle of its own, by the name of the permits.
+    def alone(self) -> list[tuple[Queue, Recursion]]:
+        """Permits whose holders meet only each other: no queue under them is joined elsewhere, and nothing is held as they are taken.
 
-        Only for permits whose holders meet no other processors: no queue under them is joined elsewhere, and nothing is held as they are
-        taken. Of several places where they are taken, each comes in turn.
+        Each with what is done while one is held as a cycle of its own; of several places each as often as it comes.
         """
-        found: dict[str, Recursion] = {}
+        found: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         together = {v.queue for each in nodes if each.together for v in (each.visit, next(visits_in(each.body)))}
         for queue in self.queues if len(self.trees) == 1 else ():
@@ -376,7 +375,8 @@ class Recursion:
             plain = plain and queue.requests == queue.copies == 1 and not any(v.held for v in queue.visits)
             if plain and inside and apart and all(_memoryless(each.body, self.model) for each in mine):
                 root = Choice(tuple((_share(each.visit), without_holding(each.body, queue.name)) for each in mine))
-                found[queue.name] = Recursion(self.model, (), self._copies, [VisitTree(root, tuple(visits_in(root)))])
+                tree = VisitTree(root, tuple(visits_in(root)))
+                found.append((queue, Recursion(self.model, (), self._copies, [tree])))
         return found
 
     @property
@@ -606,15 +606,10 @@ class _RecursionStep:
         """The cycle of one processor of each group, without waits."""
         self._uncontended = {index: each for made in alone for index, each in made.found.services.items()}
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
-        self._sections = (
-            {}
-            if self._in_step
-            else {
-                queue.name: HeldSection(queue, recursion.alone[queue.name], numbers, self._ratios[0])
-                for queue in recursion.queues
-                if queue.name in recursion.alone
-            }
-        )
+        self._sections = {
+            queue.name: HeldSection(queue, held, numbers, self._ratios[0])
+            for queue, held in (() if self._in_step else recursion.alone)
+        }
         inside = {each.name for section in self._sections.values() for each in section.queues}
         self._outside = [queue for queue in self._queues if queue.name not in inside]
 
@@ -839,22 +834,14 @@ class HeldSection:
 
     Holders meet only each other there, so k of them take as long as k customers of a closed cycle of what they do, T(k), and end at a
     rate k / T(k). The number present is taken as a process of births and deaths with these rates, up to all c permits, and with the
-    rest of the cycle as a delay. One that arrives is one more of those, and takes the waits that so many meet. While all permits are held, those that wait for
-    one come nearer at the rate c / T(c), and the departure in progress is as variable as `held_by_all` says.
-
+    rest of the cycle as a delay. One that arrives takes the waits of one holder more; those that wait for a permit come nearer at c / T(c).
     Exact in product form where the rest of the cycle is a delay and permits are enough for all, and around a single exponential station.
-    Only for exponential times (`_memoryless`): else a processor that arrives meets residual services that a closed cycle does not show, and with
-    scv 0.25 the error of 95 of 100 times was 4 % instead of 1.3 %. Beside the old rule, that of a lock, 95 of 100 times of scv 1 are
-    within 1.1 % instead of 2.5 % (benchmarks/mean_value.py, construct "layered permits").
+
+    Only for exponential times (`_memoryless`): else an arrival meets residual services that a closed cycle does not show, and with scv
+    0.25 the error of 95 of 100 times was 4 % instead of 1.3 %. Of scv 1 they are within 1.1 %, and 2.5 % as a queue whose service is
+    all that is done (benchmarks/mean_value.py, construct "layered permits").
 
     Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability, Academic Press 1977.
-
-    Parameters
-    ----------
-    queue : of the permits
-    recursion : what is done while one is held, as a cycle
-    numbers : of the model
-    ratios : visits in a cycle of the model [1]
     """
 
     def __init__(self, queue: Queue, recursion: Recursion, numbers: Numbers, ratios: Mapping[int, Array]) -> None:
@@ -883,7 +870,7 @@ class HeldSection:
         _, present, flow = means.at(self.queue)
         away = processors - present
         elsewhere = np.where(away.real > 1e-12 * processors, away, 1e-12 * processors) / nonzero(flow)
-        alone = np.stack(np.broadcast_arrays(elsewhere, *(each.time.mean for each in self._cycles(most)))[1:], axis=-1)
+        alone = _stacked([elsewhere, *(each.time.mean for each in self._cycles(most))])[..., 1:]
         ratios = alone / (np.arange(1, most + 1) * elsewhere[..., None])
         last = np.broadcast_to(ratios[..., -1:], (*ratios.shape[:-1], processors - most))
         found = finite_source_numbers(np.concatenate([ratios, last], axis=-1))
@@ -907,12 +894,8 @@ class HeldSection:
         """Give the waits of one that arrives, at each visit of what is done while a permit is held."""
         if holders is None:
             return {}
-        servers = self.queue.servers
-        chances = holders
-        if holders.shape[-1] > servers:
-            chances = holders[..., :servers].copy()
-            chances[..., -1] += holders[..., servers]
-        found = {}
+        chances, found = holders[..., : self.queue.servers].copy(), {}
+        chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
         for index, (means, squares) in self._waits_alone(count := chances.shape[-1]).items():
             mean, square = (np.einsum("...k,...k->...", chances, each[..., :count]) for each in (means, squares))
             found[index] = RandomTime(mean, square - mean * mean)
@@ -921,16 +904,17 @@ class HeldSection:
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
         """Give means and mean squares of the waits at each visit with 1, 2, ... holders, at least so many [s, s^2] [..., numbers]."""
         if self._known[0] < holders:
-            most, table = min(2 * holders, self.queue.servers), {}
+            most = min(2 * holders, self.queue.servers)
             waits = [cycle.found.waits for cycle in self._cycles(most)]
-            for index in waits[0]:
-                means, varied = (
-                    np.stack(np.broadcast_arrays(*(getattr(each[index], name) for each in waits)), axis=-1)
-                    for name in ("mean", "variance")
-                )
-                table[index] = (means, varied + means * means)
-            self._known = most, table
+            means, varied = (
+                {i: _stacked([getattr(w[i], what) for w in waits]) for i in waits[0]} for what in ("mean", "variance")
+            )
+            self._known = most, {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
         return self._known[1]
+
+
+def _stacked(columns: Sequence[Array]) -> Array:
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
 def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
