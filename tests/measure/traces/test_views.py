@@ -19,6 +19,7 @@ from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import delay, fork, hold, service, then
 from slipstick.model.system import Model, closed_model
 from slipstick.report.timeline import chrome_trace
+from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.schema.library import Library
 from slipstick_measure.account import measured
 from slipstick_measure.traces.readers import read_trace
@@ -175,6 +176,23 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     waiting = views_of(read).contention
     assert views_of(read).answer.units["contention[door]"] == "s"
     assert float(waiting["door"].sum()) == pytest.approx(4 * one.account["lock:door"], rel=1e-6)
+
+
+def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() -> None:
+    """The second processor is followed to 1.5 s, so the time and the second visit of the first after that are left out."""
+    done = (
+        (0, "take", 0.0, 1.0),
+        (1, "step", 0.0, 1.0),
+        (1, "take", 1.0, 1.5),
+        (0, "step", 1.0, 2.0),
+        (0, "take", 2.0, 3.0),
+    )
+    spans = tuple(TimelineInterval(member, 0, label, start, end) for member, label, start, end in done)
+    told = {"take": "monitor", "step": "busy"}
+    trace = trace_of(Timeline(spans, {}, 3.5, components=told, places={"take": "pool"}), "model")
+    assert (trace.end, trace.accesses.time.tolist(), trace.objects) == (1.5, [0.0, 1.0], ("pool",))
+    (answer,) = measured(trace.measurements()).answers
+    assert answer.account == pytest.approx({"busy": 0.75, "monitor": 0.75, "idle": 0.0})
 
 
 def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
