@@ -85,6 +85,7 @@ def test_parts_and_readings_of_a_statement_count_once(folder: Path) -> None:
     ]
     made = result_of(found(CASES, "statements:", *lines), StatementsResult)
     assert made.text() == "3 statements checked: 1 hit, 1 miss (all), 1 undecided (both)"
+    assert "**shut: miss.** near: so. Wanted" in "".join(map(str, made.parts()))
 
 
 def test_a_miss_has_its_cause_with_the_numbers_of_the_run(folder: Path) -> None:

@@ -114,7 +114,7 @@ class StatementsResult(QuestionResult):
         ]
         yield ResultTable("", columns, Provenance([each.methods for each in found], [each.exact for each in found]))
         yield "\n".join(
-            f"- **{escape(each.name)}: {each.verdict}.** {escape(f'{each.reading}: ' if each.reading else '')}"
+            f"- **{escape(each.name)}: {each.verdict}.** {f'{escape(each.reading)}: ' if each.reading else ''}"
             f"{escape(each.says)}. Wanted: {escape(_wanted(each))}. Computed: {escape(computed(each))}."
             f"{f' Cause: {escape(cause)}.' if (cause := _cause(each)) else ''}"
             for each in found
