@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,21 @@ def test_what_a_page_shows_is_what_its_numbers_say(browser: Browser, tmp_path: P
     assert browser.value('getComputedStyle(document.querySelector("form")).display') == "none"
     assert is_of(browser.screenshot()[:5, :5], GROUND).all()
     nothing_went_wrong(browser)
+
+
+def test_a_page_is_as_narrow_as_a_telephone(browser: Browser, tmp_path: Path) -> None:
+    found = live_model({"model": read_value("my-program", "model")})
+    path = ".".join(["machine", *["protocol"] * 12])
+    long = replace(found, sliders=[replace(found.sliders[0], name=path), *found.sliders[1:]])
+    page = tmp_path / "page.html"
+    page.write_text(live_page(replace(long, title=path)))
+    browser.open(page)
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True)
+    try:
+        assert path in browser.value("document.body.textContent")
+        assert browser.value("document.documentElement.scrollWidth") == 390
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
 
 
 def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path: Path) -> None:

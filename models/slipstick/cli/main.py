@@ -496,11 +496,7 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
 @click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option(
-    "--with",
-    "method",
-    metavar="METHOD",
-    shell_complete=complete_methods,
-    help="Method that answers. [the best that applies]",
+    "--with", "method", metavar="METHOD", shell_complete=complete_methods, help="Method. [the best that applies]"
 )
 @click.option("--slider", "over", metavar="PATH", multiple=True, help="Input to move, before those that matter most.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")

@@ -26,27 +26,10 @@ LARGEST = 100 * 1024
 """Bytes of a page without pictures; a model that makes it larger stands with fixed answers."""
 
 RUNS = frozenset(
-    [
-        "booked",
-        "sum",
-        "difference",
-        "product",
-        "quotient",
-        "max",
-        "min",
-        "ceil",
-        "floor",
-        "log2",
-        "sqrt",
-        "ceil_log",
-        "power",
-        "select",
-        "exp",
-        "log",
-        "pow",
-        "erlang_b",
-        "drop_stages",
-    ]
+    (
+        *("booked", "sum", "difference", "product", "quotient", "max", "min", "ceil", "floor", "log2"),
+        *("sqrt", "ceil_log", "power", "select", "exp", "log", "pow", "erlang_b", "drop_stages"),
+    )
 )
 """The operators that `live.js` knows."""
 
@@ -332,6 +315,8 @@ th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; 
 img { max-width: 100%; background: #ffffff; }
 code { font-size: .9em; overflow-wrap: anywhere; }
 label small { opacity: .75; }
+main { overflow-wrap: break-word; }
+.bars th { overflow-wrap: anywhere; }
 input[type=range] { display: block; width: 100%; accent-color: var(--fill); }
 #value { font-size: 2rem; font-weight: 600; }
 .bars { display: table; width: 100%; }
