@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,10 @@ from slipstick.law.account import (
 )
 from slipstick.method.names import Labels, unit_of
 from slipstick.model.system import Model, SingleProcessor
-from slipstick.results.study import Provenance
 from slipstick.vocabulary import MOST_HOLDERS
+
+if TYPE_CHECKING:
+    from slipstick.results.study import Provenance
 
 Values = Mapping[str, "Array | float"]
 """Parameters that differ from the model's own, by name in base units [points]."""
@@ -273,6 +275,8 @@ class Answers:
             for said in (self.outside, found.errors)
         )
         methods = methods if len(methods) == points else methods * points
+        from slipstick.results.study import Provenance  # a single answer has no need of it
+
         return Provenance(methods, np.broadcast_to(found.exact, points), outside, errors)
 
     @cached_property

@@ -26,10 +26,9 @@ from slipstick.report.formatting import (
     terminal_width,
     wrapped,
 )
-from slipstick.results.question import as_data, sweep_table
-from slipstick.results.study import Agreement, Sweep
 
 if TYPE_CHECKING:
+    from slipstick.results.study import Agreement, Sweep
     from slipstick.schema.values import DescribedValue
 
 
@@ -161,6 +160,8 @@ def sweep_text(sweep: Sweep) -> str:
     # The ends of an interval stand behind its value.
     ends = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
     names = sorted((name for name in sweep.columns if name not in ends), key=_importance)
+    from slipstick.results.question import sweep_table  # a single answer has no need of it
+
     table = sweep_table(sweep, names)
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
@@ -457,6 +458,8 @@ def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
     """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written, with meaning and source."""
+    from slipstick.results.question import as_data
+
     return {
         path: {
             "value": as_data(each.given.value),

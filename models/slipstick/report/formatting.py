@@ -9,11 +9,13 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf, isfinite, isnan
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.expression.dimension import Dimension
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.units import choose, show
+
+if TYPE_CHECKING:
+    from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 
 WIDTH = 100
 """Columns that text has to fit where no terminal says."""

@@ -548,7 +548,7 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
     _check_machine(inputs, numbers, sample)
     notes, known = inputs.notes, {}
     if inputs.kind == "program":
-        from slipstick.schema.kinds.technology import factors
+        from slipstick.schema.kinds.factors import factors
         from slipstick.schema.programs import counts_notes
 
         notes = (*notes, *counts_notes(inputs, numbers))

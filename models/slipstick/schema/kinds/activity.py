@@ -26,6 +26,7 @@ from slipstick.model import system
 from slipstick.model.activity import choose, each_once, hold, parallel, pipeline, serial, then
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
+from slipstick.schema.kinds.factors import Factors, Technology, factors
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -43,7 +44,6 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
-from slipstick.schema.kinds.technology import Factors, Technology, factors
 from slipstick.schema.text import Node
 from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, hardware_of, plain_name
 from slipstick.vocabulary import (

@@ -17,10 +17,10 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
+from slipstick.schema.kinds.distribution import DistributionSpec
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
-    DistributionSpec,
     Factor,
     Given,
     Name,

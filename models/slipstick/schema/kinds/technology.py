@@ -1,4 +1,4 @@
-"""Technologies: what scales the classes of cost of a model, in its section `technology` and in files, and trends over years."""
+"""Technologies as files, what they make of classes of cost, of machines and of workloads, and trends over years."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from pydantic import Field, StringConstraints, model_validator
 
 from slipstick.errors import SpecError
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.model.system import faster
+from slipstick.schema.kinds.distribution import (
+    AnyValue,
+    DistributionSpec,
+    NormalSpec,
+    Spread,
+    Uncertain,
+    distribution_of,
+    quantities,
+)
+from slipstick.schema.kinds.factors import Gain, Part, Technology
 from slipstick.schema.kinds.quantity import (
     Described,
-    DistributionSpec,
     Factor,
     Given,
-    NormalSpec,
     Note,
     Quantity,
     Spec,
-    Spread,
-    Uncertain,
     Year,
     broken_rule,
-    distribution_of,
     problems_of,
-    quantities,
     validate,
 )
 from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
@@ -40,47 +42,7 @@ from slipstick.units import parse
 if TYPE_CHECKING:
     from slipstick.model.uncertainty import Period, Trend, Uncertainty
 
-Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
-"""A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
-
-Part = Annotated[Given, Quantity(COUNT, most=1.0)]
-AnyValue = Annotated[Given, Quantity(None, least=None)]
 ValuePath = Annotated[str, StringConstraints(max_length=256)]
-
-
-class Gain(Spec):
-    """Which classes of cost gain by faster processors, and how much."""
-
-    processors: Factor | None = Field(None, description="how many times faster the processors are")
-    benefit: Part | None = Field(
-        None, description="part of each doubling of the processors that classes under partly realize; all by default"
-    )
-    fully: list[Technology] = Field(
-        ["application", "software"], description="classes whose time is divided by processors"
-    )
-    partly: list[Technology] = Field(
-        ["system", "protocol", "signal"],
-        description="classes that each doubling of processors makes faster by 1 + benefit only",
-    )
-
-    def check_rules(self) -> None:
-        for index, each in enumerate(self.partly):
-            if each in self.fully:
-                raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
-
-
-class Factors(Gain):
-    """How a technology scales classes of cost; 1 leaves a class as it is."""
-
-    application: Factor | None = Field(None, description="factor on application time")
-    software: Factor | None = Field(None, description="factor on run-time software")
-    system: Factor | None = Field(None, description="factor on extra system-call time")
-    protocol: Factor | None = Field(None, description="factor on protocol software")
-    signal: Factor | None = Field(None, description="factor on signals")
-    adapter: Factor | None = Field(None, description="factor on adapter latency")
-    switch: Factor | None = Field(None, description="factor on switch latency")
-    wire: Factor | None = Field(None, description="factor on time on the wire")
-    memory: Factor | None = Field(None, description="factor on memory time")
 
 
 QUANTITIES = {
@@ -151,23 +113,6 @@ class TechnologySpec(Described, Gain):
                 raise broken_rule(why, name, "to")
             if change is not None and change.to is not None and QUANTITIES[name] in self.values:
                 raise broken_rule(f"{QUANTITIES[name]} stands under values, too; write it once", name, "to")
-
-
-def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
-    """Give the factor of each technology class that the section ``technology`` of a model sets.
-
-    Parameters
-    ----------
-    spec : the section, checked
-    parameters : every quantity of the model, by path
-    """
-    own: dict[str, Expr] = {
-        name: parameters[f"technology.{name}"] for name in TECHNOLOGIES if getattr(spec, name) is not None
-    }
-    if spec.processors is None:
-        return own
-    benefit = parameters.get("technology.benefit")
-    return faster(own, parameters["technology.processors"], spec.fully, spec.partly, benefit)
 
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
