@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from slipstick.errors import InputError
 from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, prose
@@ -89,48 +89,24 @@ def _title(folder: Path) -> str:
     return (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
 
 
-class Verdict(Protocol):
-    """A name with a verdict."""
+def verdicts_of(parts: Sequence[StatementRow]) -> dict[str, str]:
+    """Give one verdict for each statement: a reading holds if all of its parts do, and readings that differ leave it open.
 
-    @property
-    def name(self) -> str:
-        """What was checked."""
-
-    @property
-    def verdict(self) -> str:
-        """Say hit, miss, undecided or input."""
-
-    @property
-    def part_of(self) -> str | None:
-        """The statement that it is a part or a reading of, if it is one."""
-
-    @property
-    def reading(self) -> str:
-        """Which reading it belongs to."""
-
-
-def verdicts_of(parts: Sequence[Verdict]) -> dict[str, str]:
-    """Give one verdict for each statement, of its parts and readings.
-
-    A reading holds if all of its parts do; parts and readings that are inputs do not count. Where readings differ, it is undecided.
-
-    Parameters
-    ----------
-    parts : statements, or parts of them
+    Parts and readings that are inputs do not count beside others.
     """
-    found: dict[str, dict[str, set[str]]] = {}
+    found: dict[str, dict[str, str]] = {}
     for each in parts:
-        found.setdefault(each.part_of or each.name, {}).setdefault(each.reading, set()).add(each.verdict)
-    order = ("miss", "undecided", "hit", "input")
-    each_reading = {
-        name: [next(kind for kind in order if kind in verdicts) for verdicts in readings.values()]
-        for name, readings in found.items()
-    }
-    counting = {name: {kind for kind in each if kind != "input"} or {"input"} for name, each in each_reading.items()}
+        readings = found.setdefault(each.part_of or each.name, {})
+        readings[each.reading] = min(readings.get(each.reading, _KINDS[-1]), each.verdict, key=_KINDS.index)
+    counting = {name: {*each.values()} - {"input"} or {"input"} for name, each in found.items()}
     return {name: each.pop() if len(each) == 1 else "undecided" for name, each in counting.items()}
 
 
-def summary(statements: Sequence[Verdict], most: int | None = None) -> str:
+_KINDS = ("miss", "undecided", "hit", "input")
+"""Verdicts; of the parts of a reading the first of these counts."""
+
+
+def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     """Count the statements that hold and name the others; inputs are not among those checked, parts and readings count once.
 
     Parameters
@@ -141,9 +117,8 @@ def summary(statements: Sequence[Verdict], most: int | None = None) -> str:
     >>> summary([StatementRow("faults", "miss", "", "", "", "", "closed-form", "yes")])
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
-    kinds = ("hit", "miss", "undecided", "input")
     verdicts = verdicts_of(statements)
-    hits, misses, left, given = ([name for name, each in verdicts.items() if each == kind] for kind in kinds)
+    misses, left, hits, given = ([name for name, each in verdicts.items() if each == kind] for kind in _KINDS)
     text = f"{counted(len(verdicts) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
     text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({_named(misses, most)})" if misses else "")
     text += f", {len(left)} undecided ({_named(left, most)})" if left else ""

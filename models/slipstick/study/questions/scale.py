@@ -56,7 +56,7 @@ from slipstick.report.pictures import (
     stroke,
     title_of,
 )
-from slipstick.report.statements import summary
+from slipstick.report.statements import StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import BuiltModel
@@ -67,7 +67,6 @@ from slipstick.schema.values import read_formula
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.questions.statements import CheckedValue, ComparedNumber, Statement, statement_row
 from slipstick.study.sweep import planned
 
 if TYPE_CHECKING:
@@ -244,7 +243,7 @@ class ScaleResult(QuestionResult):
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give published cells as statements, once, beside the first case that has them."""
         first = next((each for each in self.scalings if each.printed), None)
-        rows = [statement_row(each) for each in _statements(first)] if first else []
+        rows = [each._asdict() for each in _statements(first)] if first else []
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -686,25 +685,24 @@ _EXPONENT = (
 )
 
 
-def _statements(found: Scaling) -> list[Statement]:
-    """Give the printed cells as statements; they are printed with two decimals."""
-    return [
-        Statement(
-            name=f"{found.case}-{each.processors:g}-to-{each.more_processors:g}-{each.way}",
-            says=f"the scalability from {each.processors:g} to {each.more_processors:g} processors, {each.way}, is "
-            f"{each.printed:.2f}",
-            source=each.source,
-            wanted=f"{each.printed:.2f}, within 0.005",
-            unit="1",
-            values=(CheckedValue(found.case, ComparedNumber(*[each.computed] * 3), each.agrees),),
-            needed=1,
-            methods=each.method,
-            exact=each.exact,
-            missed=f"by the printed value work has to grow with the processors to the power of "
-            f"{each.exponent(each.printed):.2f}, here of {each.exponent(each.computed):.2f}",
-        )
+def _statements(found: Scaling) -> list[StatementRow]:
+    """Give published cells as statements; the cause of a miss is how work must grow by the cell of constant efficiency."""
+    exponents = {
+        (each.processors, each.more_processors): (each.exponent(each.printed), each.exponent(each.computed))
         for each in found.printed
-    ]
+        if each.way == "efficiency-conserved"
+    }
+    words = "for a constant efficiency work must grow with the processors to the power of {:.2f} by the printed cell, of {:.2f} here"
+    rows = []
+    for cell in found.printed:
+        few, many, verdict = cell.processors, cell.more_processors, "hit" if cell.agrees else "miss"
+        cause = words.format(*exponents[few, many]) if verdict == "miss" and (few, many) in exponents else ""
+        says = f"the scalability from {few:g} to {many:g} processors, {cell.way}, is {cell.printed:.2f}"
+        computed = f"{found.case} {quantity(cell.computed, '1')}{'' if cell.agrees else ' (miss)'}"
+        numbers = (f"{cell.printed:.2f}, within 0.005", computed, cell.method, "yes" if cell.exact else "no")
+        name = f"{found.case}-{few:g}-to-{many:g}-{cell.way}"
+        rows.append(StatementRow(name, verdict, cell.source, says, *numbers, missed=cause))
+    return rows
 
 
 def _printed_table(found: Scaling) -> ResultTable:

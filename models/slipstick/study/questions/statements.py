@@ -46,41 +46,35 @@ class Statement:
 
     Parameters
     ----------
-    name, says, source : of the sentence
+    name, spec : of the sentence
     wanted : what must hold, in words
     unit : base unit of the values; ``%`` for plain numbers that are to be written in percent
     values : of each answer
-    needed : for how many of them it must hold [1]
     methods : that the values are by
     exact : all of these are
-    counted : as an agreement; false for what was put in or fitted
-    part_of, reading : the statement that it is a part or a reading of
     missed : why it is a miss, with numbers that were computed
     """
 
     name: str
-    says: str
-    source: str
+    spec: StatementSpec
     wanted: str
     unit: str
     values: tuple[CheckedValue, ...]
-    needed: int
     methods: str = ""
     exact: bool = False
-    counted: bool = True
-    part_of: str | None = None
-    reading: str = ""
     missed: str = ""
+
+    @property
+    def needed(self) -> int:
+        """For how many of the answers it must hold."""
+        return self.spec.at_least or len(self.values)
 
     @property
     def verdict(self) -> str:
         """Say whether the sentence holds: hit, miss, or undecided where intervals or unknown values leave it open; input
         for one that is not counted.
-
-        >>> Statement("s", "", "", "", "1", (CheckedValue("a", None, True), CheckedValue("b", None, None)), 2).verdict
-        'undecided'
         """
-        if not self.counted:
+        if not self.spec.counted:
             return "input"
         hits = sum(each.holds is True for each in self.values)
         if hits >= self.needed:
@@ -96,13 +90,18 @@ class StatementsResult(QuestionResult):
     title: ClassVar[str] = "Statements of the source"
     statements: tuple[Statement, ...]
 
+    @property
+    def rows(self) -> list[StatementRow]:
+        """The statements as a file has them."""
+        return [statement_row(each) for each in self.statements]
+
     def sentences(self) -> list[str]:
         """Count the statements that hold."""
-        return [summary(self.statements)]
+        return [summary(self.rows)]
 
     def headline(self) -> str:
         """Count the statements that hold, and name some of the others."""
-        return summary(self.statements, MOST_SAID)
+        return summary(self.rows, MOST_SAID)
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the verdicts, then what each statement says and what was computed."""
@@ -110,19 +109,14 @@ class StatementsResult(QuestionResult):
         columns = [
             ResultColumn("statement", [each.name for each in found], place=True),
             ResultColumn("verdict", [each.verdict for each in found]),
-            ResultColumn("source", [each.source or None for each in found]),
+            ResultColumn("source", [each.spec.source or None for each in found]),
         ]
         yield ResultTable("", columns, Provenance([each.methods for each in found], [each.exact for each in found]))
-        yield "\n".join(
-            f"- **{escape(each.name)}: {each.verdict}.** {f'{escape(each.reading)}: ' if each.reading else ''}"
-            f"{escape(each.says)}. Wanted: {escape(_wanted(each))}. Computed: {escape(computed(each))}."
-            f"{f' Cause: {escape(cause)}.' if (cause := _cause(each)) else ''}"
-            for each in found
-        )
+        yield "\n".join(map(_line, self.rows))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give every statement."""
-        return {STATEMENTS: [statement_row(each) for each in self.statements]}
+        return {STATEMENTS: [each._asdict() for each in self.rows]}
 
 
 def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
@@ -199,23 +193,10 @@ class _Sentence:
             for index, name in enumerate(spec.of)
             if name in (self._picked or spec.of)
         )
-        needed = spec.at_least or len(cells)
         used = [self.answers[name] for _, name in spec.compared_cases()]
-        return Statement(
-            self.name,
-            spec.says,
-            spec.source,
-            _words(spec, stated),
-            self._unit(stated),
-            cells,
-            needed,
-            " and ".join(dict.fromkeys(each.method for each in used)),
-            all(each.exact for each in used),
-            spec.counted,
-            spec.part_of,
-            spec.reading,
-            self._filled(),
-        )
+        methods, exact = " and ".join(dict.fromkeys(each.method for each in used)), all(each.exact for each in used)
+        wanted, unit = _words(spec, stated), self._unit(stated)
+        return Statement(self.name, spec, wanted, unit, cells, methods, exact, self._filled())
 
     def _filled(self) -> str:
         """Write the cause of a miss with the computed numbers in the place of their names."""
@@ -325,16 +306,13 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
     }[spec.form]
 
 
-def statement_row(each: Statement) -> dict[str, str]:
-    """Lay out a statement as a row of `slipstick.report.statements.STATEMENTS`."""
-    exact = "yes" if each.exact else "no"
-    row = (each.name, each.verdict, each.source, each.says, _wanted(each), computed(each), each.methods, exact)
-    return StatementRow(*row, each.part_of or "", each.reading, _cause(each))._asdict()
-
-
-def _cause(statement: Statement) -> str:
-    """Give the cause of a miss, also of one that a part of the answers leaves undecided."""
-    return statement.missed if statement.verdict in ("miss", "undecided") else ""
+def statement_row(each: Statement) -> StatementRow:
+    """Lay out a statement as a row of `slipstick.report.statements.STATEMENTS`, with the cause of what does not hold."""
+    spec, cause = each.spec, each.missed if each.verdict in ("miss", "undecided") else ""
+    numbers = (_wanted(each), computed(each), each.methods, "yes" if each.exact else "no")
+    return StatementRow(
+        each.name, each.verdict, spec.source, spec.says, *numbers, spec.part_of or "", spec.reading, cause
+    )
 
 
 def computed(statement: Statement) -> str:
@@ -352,6 +330,15 @@ def _number(each: ComparedNumber | None, unit: str) -> str:
         return "unknown"
     ends = NO_ENDS if each.low == each.high else (each.low, each.high)
     return percent(each.value, ends=ends) if unit == "%" else quantity(each.value, unit, ends=ends)
+
+
+def _line(each: StatementRow) -> str:
+    reading, cause = (
+        f"{escape(each.reading)}: " if each.reading else "",
+        f" Cause: {escape(each.missed)}." if each.missed else "",
+    )
+    numbers = f"Wanted: {escape(each.wanted)}. Computed: {escape(each.computed)}."
+    return f"- **{escape(each.name)}: {each.verdict}.** {reading}{escape(each.says)}. {numbers}{cause}"
 
 
 def _wanted(statement: Statement) -> str:
