@@ -35,7 +35,7 @@ _MOST_TAKEOVERS = 20
 
 SIMULATED = (
     "simulated by default: there the closed form leaves waiting out, and mean value promises no error; "
-    "'method: closed-form' and 'method: mean-value' are faster, and give shares"
+    "'method: closed-form' and, where it has an answer, 'method: mean-value' are faster, and give shares"
 )
 
 _DEFAULT_SIMULATION = Simulation()

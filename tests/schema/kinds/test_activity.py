@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,11 @@ from slipstick.model.system import (
     buffer,
 )
 from slipstick.model.tasks import Loop
+from slipstick.schema.kinds.activity import ItemSpec, OperationSpec
 from tests.closed_form import solve
 from tests.specs import DESIGN, activity, built, refused, valid
 
+ACTIVITIES = Path(__file__).parents[3] / "specs/activities"
 RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"
 HEAD = f"population: {{processors: 2}}\n{RESOURCES}"
 
@@ -444,3 +447,17 @@ def test_a_misspelt_key_of_a_resource_names_the_key_of_its_kind(resource: str, m
     head = f"population: {{processors: 2}}\nresources: {{pool: {resource}}}"
     (problem,) = refused(tmp_path, activity("{name: work, delay: 9 s}", head=head))
     assert problem.endswith(f"unknown key; did you mean {meant!r}?")
+
+
+def kinds(spec: type[ItemSpec]) -> set[str]:
+    """Give the keys of the kinds of steps; those that begin something general have none."""
+    mine = {vars(spec)["key"]} if "key" in vars(spec) else set()
+    return set() if issubclass(spec, OperationSpec) else mine.union(*map(kinds, spec.__subclasses__()))
+
+
+def test_three_shipped_activities_show_every_step_that_needs_no_machine() -> None:
+    shown: set[str] = set()
+    for name in ("tour", "buffer-and-monitor", "task-pool"):
+        text = (ACTIVITIES / f"{name}.yaml").read_text()
+        shown |= {key for key in kinds(ItemSpec) if re.search(rf"\b{key}:", text)}
+    assert shown == kinds(ItemSpec)
