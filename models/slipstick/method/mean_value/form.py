@@ -60,6 +60,9 @@ from slipstick.model.system import (
 )
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE
 
+_SLOPES_AT_ONCE = 512
+"""Derivatives in one recursion: what they take of memory grows with their number times that of visits."""
+
 _FEW = 4.0
 """Processors with which a model is tried, to see whether it is refused."""
 
@@ -204,10 +207,11 @@ class MeanValue(CompiledModel):
         Each is a point of its own, at which that parameter is moved by a small imaginary step: relative to its value, or
         in base units where that is 0.
         """
-        known, names = self.tape.parameters, self.smooth
+        known = self.tape.parameters
         here = {name: value_at(values, name, index, each.value) for name, each in known.items()}
         slopes: dict[str, float] = {}
-        if names:
+        for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
+            names = self.smooth[start : start + _SLOPES_AT_ONCE]
             moves, numbers = np.array([COMPLEX_STEP * (abs(here[name]) or 1.0) for name in names]), dict[Expr, Array]()
             for expr in self._exprs:
                 # One tape for each: a derivative of the common tape would run the instructions of all.
@@ -219,7 +223,7 @@ class MeanValue(CompiledModel):
                 time = self.table(numbers, account=False).time.imag / moves
             except NoAnswerError:  # the time of a large population settles, and its derivatives do not
                 return Gradient({}, here, known)
-            slopes = {name: float(slope) for name, slope in zip(names, time, strict=True)}
+            slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
         return Gradient({"time": slopes}, here, known)
 
 

@@ -663,19 +663,44 @@ class ArrivalState:
         """
         if not self.others:
             return ArrivalWaits({}, {})
+        plain = [each for each in queues if not each.order and not any(v.held or v.released for v in each.visits)]
+        waits = {index: wait for queue in plain for index, wait in self._plain_waits(queue, means).items()}
         delays: _Delays = {}
-        for queue in (each for each in queues if not each.order):
+        for queue in (each for each in queues if not each.order and each not in plain):
             for visit in queue.visits:
                 delays.update(self._delays(queue, visit, means.get(visit.index)))
         self._add_predecessors(queues, ratios, delays)
         self._limit_to_work(queues, ratios, delays)
         self._damp(queues, delays)
-        waits = {
-            visit.index: self._wait(queue, visit, [each for (a, _), each in delays.items() if a == visit.index])
-            for queue in queues
-            for visit in queue.visits
-        }
+        at: dict[int, list[_Delay]] = {}
+        for (index, _), each in delays.items():
+            at.setdefault(index, []).append(each)
+        for queue in (each for each in queues if each not in plain):
+            waits.update({v.index: self._wait(queue, v, at.get(v.index, ())) for v in queue.visits})
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
+
+    def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
+        """Give the waits at a queue to which no visit comes with a lock, or from one: nothing tells its visits apart there.
+
+        So those ahead are added up once for all visits, not for each pair of them; only where servers are shared does
+        the wait depend on the visit's own service.
+        """
+        pooled: dict[str, _Delay] = {}
+        for visit in queue.visits:
+            if visit.queue not in pooled:
+                parts = self._delays(queue, visit, np.ones(1)).values()
+                ahead, time = added(each.ahead for each in parts), added(each.time for each in parts)
+                varied = added(each.ahead * each.service.variance for each in parts) / nonzero(ahead)
+                pooled[visit.queue] = _Delay(
+                    ahead, added(each.served for each in parts), time, RandomTime(time / nonzero(ahead), varied)
+                )
+        found = {}
+        for visit in queue.visits:
+            each = pooled[visit.queue]
+            if queue.sharing:
+                each = replace(each, time=each.time * means[visit.index])
+            found[visit.index] = self._wait(queue, visit, [each])
+        return found
 
     def _delays(self, queue: Queue, visit: Visit, own: Array | None) -> _Delays:
         found = {}
@@ -704,7 +729,7 @@ class ArrivalState:
         # The next holder of a lock that was just released arrives at the queue later than this processor.
         part = part * self._other_holders_of(visit.released & other.held)
         both = (visit.released & other.released) - self.other_holders.keys()
-        if queue.servers == 1 and any(both & third.held for third in queue.visits):
+        if both and queue.servers == 1 and any(both & third.held for third in queue.visits):
             # Earlier holders that came here with the release of the lock were served before this one was, under the lock.
             return 0.0
         return part
@@ -749,7 +774,7 @@ class ArrivalState:
         the same lock, because then it would be that holder. Of permits it is one of several holders.
         """
         found = self.present[other.index]
-        for third in queue.visits:
+        for third in queue.visits if visit.held else ():
             shared = visit.held & third.held
             if shared and (other.index, third.index) in self.waiting_for:
                 found = found - (1 - self._other_holders_of(shared)) * self.waiting_for[other.index, third.index]
