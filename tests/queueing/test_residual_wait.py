@@ -57,6 +57,16 @@ def test_all_servers_busy_of_a_finite_source() -> None:
         assert found == pytest.approx(sum(chances(customers, servers, think)[servers:]), rel=1e-10)
 
 
+@pytest.mark.parametrize("servers", [1, 10, 9_000, 20_000])
+def test_many_customers_by_the_largest_weights_alone(servers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = np.array([1e-9, 0.5, 0.99, 1.0, 1.01, 3.0, 1e6]) * servers / 20_000 * (1 + 1e-20j)
+    found = finite_source_all_busy(loads, 20_000, servers)
+    monkeypatch.setattr("slipstick.queueing.residual_wait._ALL_TERMS", 10**6)
+    every = finite_source_all_busy(loads, 20_000, servers)
+    assert found.real == pytest.approx(every.real, abs=1e-11)
+    assert found.imag == pytest.approx(every.imag, abs=1e-29)
+
+
 def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_error_with_the_load() -> None:
     errors = []
     for servers, customers, think in STATIONS:

@@ -18,6 +18,7 @@ second needs one cycle for all customers.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,10 @@ def erlang_c(busy: Array, servers: int) -> Array:
     return waiting
 
 
+_ALL_TERMS = 10_000
+"""Of more customers, only the weights about the largest are added up."""
+
+
 def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     """Give the probability that all servers are busy with n customers that spend the rest of their cycle in a delay.
 
@@ -174,8 +179,20 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     >>> round(float(finite_source_all_busy(np.ones(1), 2, 1)[0]), 6)
     0.8
     """
-    ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
-    chance: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
+    if customers <= _ALL_TERMS:
+        ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
+        chance: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
+        return chance
+    # The logarithms of the weights are concave, by 1 / n at least: 12 sqrt(n) from the largest weight, one is less than
+    # exp(-72) of it.
+    half, r = 12 * math.isqrt(customers), ratio.real
+    largest = np.maximum(customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers))
+    first = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
+    j = first + np.arange(1, 2 * half + 1)
+    steps = np.log(ratio)[..., None] + np.log((customers - j + 1) / np.minimum(j, servers))
+    logs = np.concatenate([np.zeros((*ratio.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
+    chance = np.where(first + np.arange(2 * half + 1) >= servers, weights, 0).sum(axis=-1) / weights.sum(axis=-1)
     return chance
 
 

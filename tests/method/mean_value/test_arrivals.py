@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from benchmarks.activity_chain import exact_time
 from benchmarks.mean_value import generated
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
-from slipstick.model.system import Lock, Resource, Station, closed_model
+from slipstick.method.mean_value.maxima import Array, RandomTime
+from slipstick.method.mean_value.visits import ArrivalState, Queue
+from slipstick.model.activity import Activity, delay, fork, hold, parallel, pipeline, serial, service
+from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import stationary
 from tests.queueing.markov.by_hand import explore_states
 
@@ -48,6 +51,47 @@ def lock_chain(n: int, think: float, inside: float, outside: float) -> float:
     chances = np.linalg.solve(balance, np.eye(len(states))[-1])
     thinking = sum(chance * (n - sum(state)) for state, chance in zip(states, chances, strict=True))
     return float(n * think / thinking)
+
+
+def nested_permits(outer: str, inner: str, processors: int) -> Model:
+    query = hold(inner, service("database", 0.12, name="query", scv=1.0))
+    cycle = delay(1.0, name="think", scv=1.0) >> hold(outer, service("cpu", 0.05, name="page", scv=1.0) >> query)
+    resources = {outer: Permits(10), inner: Permits(4), "cpu": Station(), "database": Station(servers=2)}
+    return closed_model(cycle, processors, resources=resources)
+
+
+def test_names_of_nested_permits_do_not_matter() -> None:
+    names = [("a", "b"), ("b", "a"), ("x", "c")]
+    times = [float(MeanValue(nested_permits(*each, 30)).times({})[0]) for each in names]
+    assert len(set(times)) == 1  # to the last digit
+    assert times[0] == pytest.approx(30 * 0.12 / 2, rel=1e-9)
+
+
+def test_many_processors_wait_for_the_outermost_permits() -> None:
+    (time,) = MeanValue(nested_permits("threads", "connections", 11_000)).times({})
+    assert time == pytest.approx(11_000 * 0.12 / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "ps"])
+def test_those_ahead_added_up_once_are_those_of_each_pair_of_visits(
+    discipline: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, seen = ArrivalState._plain_waits, list[float]()
+
+    def told(self: ArrivalState, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
+        found = once(self, queue, means)
+        for visit in queue.visits:
+            pairs = self._delays(queue, visit, means[visit.index]).values()
+            wait = self._wait(queue, visit, list(pairs))
+            assert found[visit.index].mean == pytest.approx(wait.mean, rel=1e-13)
+            assert found[visit.index].variance == pytest.approx(wait.variance, rel=1e-13)
+            seen.append(float(wait.mean[0].real))
+        return found
+
+    monkeypatch.setattr(ArrivalState, "_plain_waits", told)
+    steps = [service("disk", 0.2 * k, name=f"read-{k}", scv=0.5 * k) for k in (1, 2, 3)]
+    time_of(fork(*steps) >> service("bus", 0.3, name="run", scv=2.0), 5, disk=Station(2, discipline), bus=Station())
+    assert max(seen) > 0.3
 
 
 @pytest.mark.parametrize("processors", [2, 4, 8])

@@ -79,6 +79,20 @@ def test_times_of_several_distributions() -> None:
     )
 
 
+def test_many_times_need_few_panels_and_equal_ones_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.Generator(np.random.PCG64(3))
+    means, scvs = random.uniform(1, 3, 40), random.uniform(0.02, 4, 40)
+    times = [random_time(mean, scv) for mean, scv in zip(means, scvs, strict=True)]
+    few = maximum_of(times)
+    monkeypatch.setattr("slipstick.method.mean_value.maxima._MOST_EDGES", 1000)
+    every = maximum_of(times)
+    assert few.mean == pytest.approx(every.mean, rel=1e-5)
+    assert float(few.mean[0]) != float(every.mean[0])
+    assert few.variance == pytest.approx(every.variance, rel=1e-4)
+    alike = maximum_of([random_time(2.0, 0.5) for _ in range(30)])
+    assert alike.mean == pytest.approx(maximum_of_identical(random_time(2.0, 0.5), 30 * ONE).mean, rel=1e-12)
+
+
 def test_exponential_times_exactly() -> None:
     found = maximum_of([random_time(mean, 1.0, "exponential") for mean in (1.0, 2.0, 4.0)])
     rates = (1.0, 0.5, 0.25)

@@ -738,10 +738,13 @@ class _RecursionStep:
         excess = np.stack(np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses)))
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
-            for name in frozenset.intersection(*(visit.held for visit in queue.visits)):
-                if self._queues[places[name]].servers < sum(n):
-                    excess[places[name]] = excess[places[name]] + excess[k]
-                    excess[k] = 0.0
+            around = frozenset.intersection(*(visit.held for visit in queue.visits))
+            locks = [places[name] for name in around if self._queues[places[name]].servers < sum(n)]
+            if locks:
+                # The outermost, which the others are held under; of a set, no order may tell.
+                outer = min(locks, key=lambda at: (max(len(v.held) for v in self._queues[at].visits), at))
+                excess[outer] = excess[outer] + excess[k]
+                excess[k] = 0.0
         for r, each in enumerate(traversed):
             if each is None:
                 continue
