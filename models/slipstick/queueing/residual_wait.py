@@ -181,8 +181,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     """
     if customers <= _ALL_TERMS:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
-        chance: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
-        return chance
+        few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
+        return few
     # The logarithms of the weights are concave, by 1 / n at least: 12 sqrt(n) from the largest weight, one is less than
     # exp(-72) of it.
     half, r = 12 * math.isqrt(customers), ratio.real
@@ -192,7 +192,7 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     steps = np.log(ratio)[..., None] + np.log((customers - j + 1) / np.minimum(j, servers))
     logs = np.concatenate([np.zeros((*ratio.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
     weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
-    chance = np.where(first + np.arange(2 * half + 1) >= servers, weights, 0).sum(axis=-1) / weights.sum(axis=-1)
+    chance: Array = np.where(first + np.arange(2 * half + 1) >= servers, weights, 0).sum(axis=-1) / weights.sum(axis=-1)
     return chance
 
 
