@@ -36,6 +36,7 @@ class Input:
     options : the words of which it is one; then it is not a quantity
     named : it names one of these of the machine, locks or barriers, or none; then it is not a quantity
     counts : it is counts of a program, always to be given; then it is not a quantity
+    shapes : false where nothing but times is computed from it, so that no value of it needs another model
     """
 
     name: str
@@ -49,6 +50,7 @@ class Input:
     options: tuple[str, ...] = ()
     named: str = ""
     counts: bool = False
+    shapes: bool = True
 
     @property
     def word(self) -> bool:

@@ -465,6 +465,7 @@ class BuiltModel:
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     factors : of the times of each technology class
+    shapeless : inputs that another value of needs no other model, where the model is computed from them and where it is not
     """
 
     name: str
@@ -476,6 +477,7 @@ class BuiltModel:
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     factors: Mapping[str, Expr] = field(default_factory=dict)
+    shapeless: frozenset[str] = frozenset()
 
     @cached_property
     def shape(self) -> ModelShape:
@@ -494,8 +496,9 @@ class BuiltModel:
         return self._free(self.shape)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Say whether quantities are `free`; the model is built only if a sample of it cannot tell."""
-        return self._free(self.sample).issuperset(paths) or self.free.issuperset(paths)
+        """Say whether quantities are `free`, or change nothing; the model is built only if a sample of it cannot tell."""
+        shaping = {*paths} - (self.shapeless & self.parameters.keys())
+        return self._free(self.sample) >= shaping or self.free >= shaping
 
     def _free(self, shape: ModelShape) -> frozenset[str]:
         used = (self.factors[name] for name in shape.technologies if name in self.factors)
@@ -546,17 +549,18 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
     else:
         sample = ModelShape(part()) if part else shape()
     _check_machine(inputs, numbers, sample)
-    notes, known = inputs.notes, {}
+    notes, known, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
         from slipstick.schema.kinds.factors import factors
         from slipstick.schema.programs import counts_notes
 
         notes = (*notes, *counts_notes(inputs, numbers))
         known = factors(spec.technology, numbers)
+        shapeless = frozenset(each.name for each in PROGRAMS[inputs.name].inputs if not each.shapes)
     elif "machine" in inputs.tree.entries and not any(path.startswith(MACHINE) for path in sample.parameters):
         notes = (*notes, f"{inputs.name} uses nothing of its machine; every machine gives the same answer")
     entries_of = {**found, **_defaults(inputs, found)}
-    return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known)
+    return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known, shapeless)
 
 
 def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:

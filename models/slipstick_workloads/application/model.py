@@ -229,8 +229,8 @@ COMMON = (
     Input(
         "sequential", TIME, "time of the program on one processor, without distributed shared memory", None, least=1e-9
     ),
-    Input("prefetched_faults", COUNT, "part of the faults whose diffs are prefetched", 0.0, most=1.0),
-    Input("prefetched_locks", COUNT, "part of the locks that are prefetched", 0.0, most=1.0),
+    Input("prefetched_faults", COUNT, "part of the faults whose diffs are prefetched", 0.0, most=1.0, shapes=False),
+    Input("prefetched_locks", COUNT, "part of the locks that are prefetched", 0.0, most=1.0, shapes=False),
 )
 """Inputs of every application beside its counts."""
 

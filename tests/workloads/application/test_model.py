@@ -14,10 +14,12 @@ from slipstick.method.names import names_of, parameters_of_model
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
+from slipstick.schema.inputs import built_with
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_counts
 from slipstick.schema.text import Mark
 from tests.closed_form import solve
+from tests.specs import settings
 
 FE, ATM = "rs6000-43p-fast-ethernet", "rs6000-43p-atm"
 
@@ -187,6 +189,18 @@ def test_shares_of_mean_value_add_up() -> None:
     )
     shares = solve(model(small), method="mean-value").share["time"]
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("workload", "used"), [("sor", False), ("is", True)])
+def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> None:
+    given = {"workload": workload, "machine": "rs6000-43p-fast-ethernet"}
+    _, built = built_with(settings(**given, prefetched_locks="0.5"), Library())
+    assert built.can_vary(["prefetched_locks"])
+    assert ("prefetched_locks" in built.free) == used
+    _, none = built_with(settings(**given, prefetched_locks="0"), Library())
+    assert isinstance(built.model, Model)
+    assert isinstance(none.model, Model)
+    assert {each.name for each in built.model.steps} == {each.name for each in none.model.steps}
 
 
 def test_every_method_gives_the_mean_size_of_each_kind_of_message() -> None:
