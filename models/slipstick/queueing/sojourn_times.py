@@ -14,6 +14,7 @@ import numpy as np
 from slipstick.queueing.network import Array
 from slipstick.queueing.normalizing_constants import geometric, terms
 from slipstick.queueing.residual_wait import erlang_c
+from slipstick.service_times import balanced_means
 
 Transform = Callable[[Array], Array]
 """Laplace transform E exp(-s T) of a time at complex s [1/s]."""
@@ -117,11 +118,18 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
     def excess(time: float) -> float:
         return math.log(max(probability_beyond(transform, time), 1e-12) / (1 - q))
 
-    low, high = scale, 2 * scale
-    while (below := excess(low)) < 0:
-        low, high = low / 2, low
-    while (above := excess(high)) > 0:
-        high *= 2
+    if float(transform(np.array([1e9 / scale]))[0].real) >= q:
+        return 0.0  # So many take no time at all.
+    low, high, below, above = scale, 2 * scale, excess(scale), excess(2 * scale)
+    for _ in range(MOST_STEPS):
+        if below >= 0 >= above:
+            break
+        if below < 0:
+            low, high, below, above = low / 2, low, excess(low / 2), below
+        else:
+            low, high, below, above = high, 2 * high, above, excess(2 * high)
+    else:
+        return math.nan
     # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is nearly a straight line.
     time, side = high, 0
     for _ in range(MOST_STEPS):
@@ -134,3 +142,45 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
         else:
             high, above, below, side = time, here, below / 2 if side < 0 else below, -1
     return time
+
+
+def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
+    """Give the transform of the time of several visits that are taken as independent.
+
+    Parameters
+    ----------
+    visits : of each station the probability that it is visited, and the transform of one visit's time
+    """
+
+    def transform(s: Array) -> Array:
+        found = np.ones_like(s)
+        for often, of_one in visits:
+            found = found * (1 - often + often * of_one(s))
+        return found
+
+    return transform
+
+
+def two_moments(mean: float, scv: float) -> Transform:
+    """Give the transform of a time of two moments: gamma, or hyperexponential with balanced means above a scv of 1."""
+    if scv <= 1:
+        shape = max(scv, 1e-6)
+        return lambda s: np.asarray((1 + s * mean * shape) ** (-1 / shape))
+    short = balanced_means(scv)
+    return lambda s: np.asarray(short / (1 + s * mean / (2 * short)) + (1 - short) / (1 + s * mean / (2 * (1 - short))))
+
+
+def visit_shared(service: float, waiting: float) -> Transform:
+    r"""Approximate one visit to a station of exponential service that shares its servers, by two moments.
+
+    Of one server, T has the scv :math:`1 + 2 \rho / (2 - \rho)`. Of several, \rho is taken as the part of the time that is beyond
+    the service, as it is of one.
+
+    Parameters
+    ----------
+    service, waiting : means of one visit, and of what it takes longer than alone [s]
+
+    Source: Coffman, Muntz and Trotter, J. ACM 17(1), 1970, 123-130.
+    """
+    part = waiting / (service + waiting)
+    return two_moments(service + waiting, 1 + 2 * part / (2 - part))
