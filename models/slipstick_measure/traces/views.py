@@ -135,7 +135,7 @@ def by_window(spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: 
             # The rest of its own window, and the whole of each later one.
             found += np.bincount(cell, each * (edges[place + 1] - at), found.size).reshape(keys, -1)
             found += np.cumsum(np.bincount(cell + 1, each * width, found.size).reshape(keys, -1), axis=1)
-    return np.maximum(found[:, :count], 0.0)  # what cancels leaves the last digits
+    return np.where(found[:, :count] > 1e-12 * width, found[:, :count], 0.0)  # what cancels leaves the last digits
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
