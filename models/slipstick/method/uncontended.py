@@ -543,7 +543,7 @@ def _shared_stages(model: Model) -> dict[str, Excess]:
                 sharing.setdefault(shared, {})[node.name] = node.items
     notes: dict[str, Excess] = {}
     for shared, items in sharing.items():
-        used = f"as separate servers, though several use {', '.join(shared)}"
+        used = f"as separate servers, though several use {', '.join(_IN_WORDS.get(name, name) for name in shared)}"
         if len(items) > FEW:
             notes[f"takes the stages of {len(items)} pipelines {used}"] = (maximum(*items.values()), 1)
         else:

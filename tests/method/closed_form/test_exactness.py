@@ -29,13 +29,16 @@ OWN, OTHER, EACH = (service(name, 1.0, name=f"at-{name}") for name in ("own", "o
 LONGEST = "takes the longest of random times at their means, which is below the mean of the longest"
 
 
+WORDS = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
+
+
 def waiting(*names: str) -> str:
-    words = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
-    return f"leaves out waiting for {', '.join(words.get(name, name) for name in names)}"
+    return f"leaves out waiting for {', '.join(WORDS.get(name, name) for name in names)}"
 
 
 def separate(*names: str) -> str:
-    return f"takes the stages of pipeline as separate servers, though several use {', '.join(names)}"
+    used = ", ".join(WORDS.get(name, name) for name in names)
+    return f"takes the stages of pipeline as separate servers, though several use {used}"
 
 
 def line(items: float, *stages: Activity) -> Activity:
