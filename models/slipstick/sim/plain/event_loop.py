@@ -98,7 +98,7 @@ class EventLoop:
     heap : the event list: (time, order of planning, action, token)
     ready : tokens woken at this instant
     code : the action of each instruction
-    actor : the token that runs
+    running : the token that runs
     """
 
     def __init__(self, log: LogTime | None = None, observe: ObserveResource | None = None) -> None:
@@ -107,7 +107,7 @@ class EventLoop:
         self.ready: deque[Token] = deque()
         self.now, self.events, self.log, self.observe = 0.0, 0, log, observe
         self.code: list[Action] = []
-        self.actor: Token | None = None
+        self.running: Token | None = None
 
     def go_on(self, token: Token, now: float) -> bool:
         """Execute instructions until the token waits; as an action, it never goes on by itself."""
@@ -124,14 +124,14 @@ class EventLoop:
         if self.log is not None:
             self.log(token.customer, token.index, token.label, token.since, now, None)
         token.since = now
-        self.actor = token
+        self.running = token
         return self.go_on(token, now)
 
     def wake(self, token: Token, now: float) -> None:
         """Book the waiting time to the token's label and let it go on."""
         token.booked[token.label] += now - token.since
         if self.log is not None:
-            cause = None if self.actor is None else self.actor.customer
+            cause = None if self.running is None else self.running.customer
             self.log(token.customer, token.index, token.label, token.since, now, cause)
         token.since = now
         self.ready.append(token)
@@ -146,7 +146,7 @@ class EventLoop:
         if self.log is not None:
             self._log_visit(token, now)
         token.since = now
-        self.actor = token
+        self.running = token
         return self.go_on(token, now)
 
     def _log_visit(self, token: Token, now: float) -> None:
@@ -176,5 +176,5 @@ class EventLoop:
         """Run the tokens that are ready at this instant."""
         ready = self.ready
         while ready:
-            token = self.actor = ready.popleft()
+            token = self.running = ready.popleft()
             self.go_on(token, self.now)
