@@ -184,7 +184,9 @@ def seconds(checkout: Path, *words: str) -> float:
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(checkout / "models")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users do not compile the package at each start
+    # Users do not compile the package at each start, and do not limit the threads of NumPy's libraries.
+    for name in ("PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        environment.pop(name, None)
     return subprocess.run(
         [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, check=False
     )
