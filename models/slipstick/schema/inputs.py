@@ -20,7 +20,7 @@ from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
-from slipstick.schema.kinds.quantity import Given, Quantity, Spec, validate
+from slipstick.schema.kinds.quantity import Given, Quantity, Spec, factors, validate
 from slipstick.schema.library import TECHNOLOGY, Library, is_file_name, kinds_called, names, spec_model, unknown_name
 from slipstick.schema.text import (
     STANDARD_INPUT,
@@ -551,7 +551,6 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
     _check_machine(inputs, numbers, sample)
     notes, known, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
-        from slipstick.schema.kinds.factors import factors
         from slipstick.schema.programs import counts_notes
 
         notes = (*notes, *counts_notes(inputs, numbers))

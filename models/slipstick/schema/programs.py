@@ -27,9 +27,19 @@ from slipstick.schema.inputs import (
     refuse_mistyped,
     with_technology,
 )
-from slipstick.schema.kinds.factors import Factors
 from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
-from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec, broken_rule, validate
+from slipstick.schema.kinds.quantity import (
+    Described,
+    Factors,
+    Formula,
+    Given,
+    Name,
+    Note,
+    Quantity,
+    Spec,
+    broken_rule,
+    validate,
+)
 from slipstick.schema.library import Library, is_shared_memory, names
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 from slipstick.schema.values import DescribedValue, hardware_of, read_formula

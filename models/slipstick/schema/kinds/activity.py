@@ -26,7 +26,6 @@ from slipstick.model import system
 from slipstick.model.activity import choose, each_once, hold, parallel, pipeline, serial, then
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
-from slipstick.schema.kinds.factors import Factors, Technology, factors
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -34,14 +33,17 @@ from slipstick.schema.kinds.quantity import (
     AnyQuantity,
     Count,
     CountFormula,
+    Factors,
     Formula,
     Given,
     ModelFileSpec,
     Name,
     Quantity,
     Spec,
+    Technology,
     TimeOrFormula,
     broken_rule,
+    factors,
     one_of,
 )
 from slipstick.schema.text import Node

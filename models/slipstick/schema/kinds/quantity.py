@@ -1,4 +1,4 @@
-"""What all specs share: strict, frozen, every key documented; quantities with their text and source.
+"""What all specs share: strict, frozen, every key documented; quantities with their text and source; classes of cost.
 
 A quantity is text with a unit in a file, a float in base units here.
 """
@@ -6,9 +6,9 @@ A quantity is text with a unit in a file, a float in base units here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -28,6 +28,9 @@ from slipstick.errors import Fault, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.schema.text import Node, plain, problem
 from slipstick.units import InBaseUnits, parse, show, to_base
+
+if TYPE_CHECKING:
+    from slipstick.expression.nodes import Expr, Parameter
 
 _ENDS = ("low", "high")
 _KEYS = ("value", *_ENDS, "source", "assumed", "meaning")
@@ -376,3 +379,65 @@ RULE = "rule"
 def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
     """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
     return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})
+
+
+Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
+"""A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
+
+Part = Annotated[Given, Quantity(COUNT, most=1.0)]
+
+
+class Gain(Spec):
+    """Which classes of cost gain by faster processors, and how much."""
+
+    processors: Factor | None = Field(None, description="how many times faster the processors are")
+    benefit: Part | None = Field(
+        None, description="part of each doubling of the processors that classes under partly realize; all by default"
+    )
+    fully: list[Technology] = Field(
+        ["application", "software"], description="classes whose time is divided by processors"
+    )
+    partly: list[Technology] = Field(
+        ["system", "protocol", "signal"],
+        description="classes that each doubling of processors makes faster by 1 + benefit only",
+    )
+
+    def check_rules(self) -> None:
+        for index, each in enumerate(self.partly):
+            if each in self.fully:
+                raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
+
+
+class Factors(Gain):
+    """How a technology scales classes of cost; 1 leaves a class as it is."""
+
+    application: Factor | None = Field(None, description="factor on application time")
+    software: Factor | None = Field(None, description="factor on run-time software")
+    system: Factor | None = Field(None, description="factor on extra system-call time")
+    protocol: Factor | None = Field(None, description="factor on protocol software")
+    signal: Factor | None = Field(None, description="factor on signals")
+    adapter: Factor | None = Field(None, description="factor on adapter latency")
+    switch: Factor | None = Field(None, description="factor on switch latency")
+    wire: Factor | None = Field(None, description="factor on time on the wire")
+    memory: Factor | None = Field(None, description="factor on memory time")
+
+
+def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
+    """Give the factor of each technology class that the section ``technology`` of a model sets.
+
+    Parameters
+    ----------
+    spec : the section, checked
+    parameters : every quantity of the model, by path
+    """
+    # Of a machine there is no model to import.
+    from slipstick.model.activity import TECHNOLOGIES
+    from slipstick.model.system import faster
+
+    own: dict[str, Expr] = {
+        name: parameters[f"technology.{name}"] for name in TECHNOLOGIES if getattr(spec, name) is not None
+    }
+    if spec.processors is None:
+        return own
+    benefit = parameters.get("technology.benefit")
+    return faster(own, parameters["technology.processors"], spec.fully, spec.partly, benefit)

@@ -17,7 +17,6 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
-from slipstick.schema.kinds.distribution import DistributionSpec
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
@@ -30,6 +29,7 @@ from slipstick.schema.kinds.quantity import (
     Year,
     broken_rule,
 )
+from slipstick.schema.kinds.technology import DistributionSpec
 from slipstick.schema.text import Listing, Node, Scalar, Table, at
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]

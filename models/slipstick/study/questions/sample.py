@@ -18,8 +18,8 @@ from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sh
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.distribution import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
+from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
 from slipstick.schema.text import Node, canonical, value_mark
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
