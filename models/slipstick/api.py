@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -166,52 +166,30 @@ def load(
     return build(resolve(_settings(references, set or {}), library)).model
 
 
-@overload
-def solve(  # type: ignore[overload-overlap]
-    model: Reference | Object,
-    set: AxesToFile,
-    *,
-    machine: Spec | None = None,
-    workload: Reference | None = None,
-    technology: Spec | None = None,
-    method: str | None = None,
-    simulation: Simulation | None = None,
-    limits: Mapping[str, float] | None = None,
-) -> StreamedSweep:
-    """Answer at every point of a `sweep`, in its file."""
+class SolveOptions(TypedDict, total=False):
+    """What `solve` takes by keyword at one point as at many."""
+
+    machine: Spec | None
+    workload: Reference | None
+    technology: Spec | None
+    method: str | None
+    simulation: Simulation | None
+    limits: Mapping[str, float] | None
 
 
 # A mapping of single values is one of values or arrays as well; the first signature that fits is meant.
 @overload
 def solve(  # type: ignore[overload-overlap]
-    model: Reference | Object,
-    set: Mapping[str, Value] | None = None,
-    *,
-    machine: Spec | None = None,
-    workload: Reference | None = None,
-    technology: Spec | None = None,
-    method: str | None = None,
-    simulation: Simulation | None = None,
-    limits: Mapping[str, float] | None = None,
-) -> Answer:
-    """Answer at one point."""
-
-
+    model: Reference | Object, set: AxesToFile, **options: Unpack[SolveOptions]
+) -> StreamedSweep: ...
+@overload
+def solve(  # type: ignore[overload-overlap]
+    model: Reference | Object, set: Mapping[str, Value] | None = None, **options: Unpack[SolveOptions]
+) -> Answer: ...
 @overload
 def solve(
-    model: Reference | Object,
-    set: Axes | Mapping[str, Value | Values],
-    *,
-    machine: Spec | None = None,
-    workload: Reference | None = None,
-    technology: Spec | None = None,
-    method: str | None = None,
-    simulation: Simulation | None = None,
-    limits: Mapping[str, float] | None = None,
-) -> Sweep:
-    """Answer at every point of arrays or of a `sweep`."""
-
-
+    model: Reference | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]
+) -> Sweep: ...
 def solve(
     model: Reference | Object,
     set: Mapping[str, Any] | None = None,
