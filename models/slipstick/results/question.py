@@ -184,41 +184,30 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     cases = case_table(results, names)
     parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
     parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
-    leading: dict[str, type] = {}
-    added: dict[str, type] = {}
+    leading: dict[str, None] = {}
+    added: dict[str, None] = {}
     for found in results.questions.values():
         for block in (table.file_columns() for table in found.tables()):
             parts.append(block)
-            for name, column in block.items():
-                first = found.leading_columns and name.endswith("]")
-                kinds_of, kind = leading if first else added, _column_type(column)
-                kinds_of[name] = str if str in (kind, kinds_of.get(name)) else kind  # a table may have no word in it
-    every = [axis for sweep in results.sweeps for axis in sweep.axes]
-    axes: dict[str, type] = {
-        axis.path if axis.named else f"{axis.path} [{axis.unit}]": str if axis.named else float for axis in every
-    }
+            for name in block:
+                (leading if found.leading_columns and name.endswith("]") else added)[name] = None
+    every = (axis for sweep in results.sweeps for axis in sweep.axes)
+    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
     written = {name for part in parts for name in part}
-    heads = [(end, f"{end}{name} [{results.unit(name)}]") for name in names for end in ("", "low ", "high ")]
-    values: dict[str, type] = {head: float for end, head in heads if not end or head in written}
-    limits: dict[str, type] = {f"limit[{name}]": str for name in results.pipelines}
-    how: dict[str, type] = dict.fromkeys([*Provenance([], []).columns(), *({"error"} & written)], str)
-    kinds = {"sweep": str, "case": str, **leading, **axes, **values, **limits, **how, "failed": str}
-    kinds |= {name: kind for name, kind in added.items() if name not in kinds}
-    table: dict[str, TidyColumn] = {name: [] for name in kinds}
-    for part in parts:
-        for name, kind in kinds.items():
-            table[name] += tidy_cells(part[name], kind) if name in part else [None] * len(part["case"])
-    return table
+    heads = ((end, f"{end}{name} [{results.unit(name)}]") for name in names for end in ("", "low ", "high "))
+    values = (head for end, head in heads if not end or head in written)
+    limits = (f"limit[{name}]" for name in results.pipelines)
+    how = [*Provenance([], []).columns(), *({"error"} & written)]
+    order = dict.fromkeys(["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added])
+    return {
+        name: tidy_cells([cell for part in parts for cell in part.get(name, [None] * len(part["case"]))])
+        for name in order
+    }
 
 
-def _column_type(values: Iterable[object]) -> type:
-    """Tell columns of text from columns of numbers."""
-    return str if any(isinstance(each, str) for each in values) else float
-
-
-def tidy_cells(values: Iterable[Any], kind: type | None = None) -> TidyColumn:
-    """Give a column of numbers or of text; of its own kind by default. Not-a-number is how arrays say that there is no value."""
-    kind = kind or _column_type(values)
+def tidy_cells(values: Iterable[Any]) -> TidyColumn:
+    """Give a column of text if any cell is text, else of numbers. Not-a-number is how arrays say that there is no value."""
+    kind = str if any(isinstance(each, str) for each in values) else float
     return [None if each is None or each != each else kind(each) for each in values]  # noqa: PLR0124
 
 
@@ -327,6 +316,8 @@ def as_data(value: Any) -> Any:
         return answer_document(value)
     if is_dataclass(value):
         return {each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr}
+    if hasattr(value, "model_dump"):  # a part of a spec that a question keeps: what was written
+        return as_data(value.model_dump(mode="json", exclude_unset=True))
     if isinstance(value, Mapping):
         return {str(key): as_data(each) for key, each in value.items()}
     if isinstance(value, Sequence):
