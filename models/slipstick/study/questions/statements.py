@@ -41,67 +41,19 @@ class CheckedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of a source, checked.
-
-    Parameters
-    ----------
-    name, spec : of the sentence
-    wanted : what must hold, in words
-    unit : base unit of the values; ``%`` for plain numbers that are to be written in percent
-    values : of each answer
-    methods : that the values are by
-    exact : all of these are
-    missed : why it is a miss, with numbers that were computed
-    """
-
-    name: str
-    spec: StatementSpec
-    wanted: str
-    unit: str
-    values: tuple[CheckedValue, ...]
-    methods: str = ""
-    exact: bool = False
-    missed: str = ""
-
-    @property
-    def needed(self) -> int:
-        """For how many of the answers it must hold."""
-        return self.spec.at_least or len(self.values)
-
-    @property
-    def verdict(self) -> str:
-        """Say whether the sentence holds: hit, miss, or undecided where intervals or unknown values leave it open; input
-        for one that is not counted.
-        """
-        if not self.spec.counted:
-            return "input"
-        hits = sum(each.holds is True for each in self.values)
-        if hits >= self.needed:
-            return "hit"
-        unknown = sum(each.holds is None for each in self.values)
-        return "undecided" if hits + unknown >= self.needed else "miss"
-
-
-@dataclass(frozen=True, slots=True)
 class StatementsResult(QuestionResult):
     """Sentences of sources, each checked against the answers."""
 
     title: ClassVar[str] = "Statements of the source"
-    statements: tuple[Statement, ...]
-
-    @property
-    def rows(self) -> list[StatementRow]:
-        """The statements as a file has them."""
-        return [statement_row(each) for each in self.statements]
+    statements: tuple[StatementRow, ...]
 
     def sentences(self) -> list[str]:
         """Count the statements that hold."""
-        return [summary(self.rows)]
+        return [summary(self.statements)]
 
     def headline(self) -> str:
         """Count the statements that hold, and name some of the others."""
-        return summary(self.rows, MOST_SAID)
+        return summary(self.statements, MOST_SAID)
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the verdicts, then what each statement says and what was computed."""
@@ -109,14 +61,16 @@ class StatementsResult(QuestionResult):
         columns = [
             ResultColumn("statement", [each.name for each in found], place=True),
             ResultColumn("verdict", [each.verdict for each in found]),
-            ResultColumn("source", [each.spec.source or None for each in found]),
+            ResultColumn("source", [each.source or None for each in found]),
         ]
-        yield ResultTable("", columns, Provenance([each.methods for each in found], [each.exact for each in found]))
-        yield "\n".join(map(_line, self.rows))
+        yield ResultTable(
+            "", columns, Provenance([each.method for each in found], [each.exact == "yes" for each in found])
+        )
+        yield "\n".join(map(_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Give every statement."""
-        return {STATEMENTS: [each._asdict() for each in self.rows]}
+        return {STATEMENTS: [each._asdict() for each in self.statements]}
 
 
 def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
@@ -178,7 +132,7 @@ class _Sentence:
     spec: StatementSpec
     answers: Mapping[str, Answer]
 
-    def checked(self) -> Statement:
+    def checked(self) -> StatementRow:
         """Compare each value with what the sentence states.
 
         A value from a simulation is an interval; where the sentence holds for a part of it only, it is undecided.
@@ -195,8 +149,14 @@ class _Sentence:
         )
         used = [self.answers[name] for _, name in spec.compared_cases()]
         methods, exact = " and ".join(dict.fromkeys(each.method for each in used)), all(each.exact for each in used)
-        wanted, unit = _words(spec, stated), self._unit(stated)
-        return Statement(self.name, spec, wanted, unit, cells, methods, exact, self._filled())
+        needed, wanted = spec.at_least or len(cells), _words(spec, stated)
+        wanted += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
+        verdict = _verdict(cells, needed) if spec.counted else "input"
+        cause = self._filled() if verdict in ("miss", "undecided") else ""
+        numbers = (wanted, _computed(cells, self._unit(stated)), methods, "yes" if exact else "no")
+        return StatementRow(
+            self.name, verdict, spec.source, spec.says, *numbers, spec.part_of or "", spec.reading, cause
+        )
 
     def _filled(self) -> str:
         """Write the cause of a miss with the computed numbers in the place of their names."""
@@ -306,22 +266,19 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
     }[spec.form]
 
 
-def statement_row(each: Statement) -> StatementRow:
-    """Lay out a statement as a row of `slipstick.report.statements.STATEMENTS`, with the cause of what does not hold."""
-    spec, cause = each.spec, each.missed if each.verdict in ("miss", "undecided") else ""
-    numbers = (_wanted(each), computed(each), each.methods, "yes" if each.exact else "no")
-    return StatementRow(
-        each.name, each.verdict, spec.source, spec.says, *numbers, spec.part_of or "", spec.reading, cause
-    )
+def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
+    """Say whether enough values hold: hit, miss, or undecided where intervals or unknown values leave it open."""
+    hits, unknown = sum(each.holds is True for each in values), sum(each.holds is None for each in values)
+    return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
 
 
-def computed(statement: Statement) -> str:
+def _computed(values: Sequence[CheckedValue], unit: str) -> str:
     """Write the values of a statement, with a mark at those for which it does not hold."""
     marks = {True: "", False: " (miss)", None: " (undecided)"}
     return ", ".join(
-        f"{each.answer} {_number(each.value, statement.unit)}"
-        f"{f' against {_number(each.against, statement.unit)}' if each.against else ''}{marks[each.holds]}"
-        for each in statement.values
+        f"{each.answer} {_number(each.value, unit)}"
+        f"{f' against {_number(each.against, unit)}' if each.against else ''}{marks[each.holds]}"
+        for each in values
     )
 
 
@@ -339,8 +296,3 @@ def _line(each: StatementRow) -> str:
     )
     numbers = f"Wanted: {escape(each.wanted)}. Computed: {escape(each.computed)}."
     return f"- **{escape(each.name)}: {each.verdict}.** {reading}{escape(each.says)}. {numbers}{cause}"
-
-
-def _wanted(statement: Statement) -> str:
-    count = len(statement.values)
-    return statement.wanted + (f", for {statement.needed} of {count}" if statement.needed < count else "")
