@@ -141,11 +141,13 @@ def pytest_runtest_logreport(report: Any) -> None:
 def pytest_sessionfinish() -> None:
     """Write the times down."""
     if place := os.environ.get("MUTANTS_MAP"):
-        Path(place, "seconds.json").write_text(json.dumps(_SECONDS))
+        path = Path(place, "seconds.json")
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**known, **_SECONDS}))
 
 
-def measure(folder: Path) -> int:
-    """Run the tests under coverage, and keep which lines each executes."""
+def measure(folder: Path, names: Sequence[str]) -> int:
+    """Run the tests of some folders under coverage, and add to a map which lines each executes."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "coverage.ini"
     (folder / "modules.json").write_text(
@@ -158,13 +160,14 @@ def measure(folder: Path) -> int:
         "-m",
         "coverage",
         "run",
+        "--append",
         f"--rcfile={settings}",
         "-m",
         *_pytest(),
         "-p",
         "benchmarks.mutants",
     ]
-    tests = [str(ROOT / "tests" / each) for each in TESTS]
+    tests = [str(ROOT / "tests" / each) for each in names]
     return subprocess.run(
         [*command, *tests], cwd=ROOT, env={**os.environ, "MUTANTS_MAP": str(folder)}, check=False
     ).returncode
@@ -200,8 +203,8 @@ class Covered:
         if inside == "sim/compiled/loop.py":  # compiled, so no line of it is seen: take the tests of what calls it
             return self.tests(replace(mutant, path=mutant.path.with_name("kernel.py"), first=0, last=0), most)
         if mutant.path not in self._lines:
-            (measured,) = (each for each in self._data.measured_files() if each.endswith(f"/slipstick/{inside}"))
-            self._lines[mutant.path] = self._data.contexts_by_lineno(measured)
+            measured = [each for each in self._data.measured_files() if each.endswith(f"/slipstick/{inside}")]
+            self._lines[mutant.path] = self._data.contexts_by_lineno(measured[0]) if measured else {}
         lines = self._lines[mutant.path]
         spanned: set[str] = set()
         if self._measured[inside] == _hash(mutant.path):  # else the numbers of the lines are others
@@ -310,12 +313,13 @@ def main() -> int:
     arguments.add_argument("--under", default="", help="a folder or module of the package, instead of all four")
     arguments.add_argument("--map", type=Path, help="the folder of the map from lines to tests")
     arguments.add_argument("--measure", action="store_true", help="make that map, and end")
+    arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests that are added to the map")
     arguments.add_argument("--new", nargs="*", default=[], help="tests that are not in the map")
     arguments.add_argument("--results", type=Path, help="a file of results; what is killed there is not tried again")
     arguments.add_argument("--short", action="store_true", help="a mutant of one module, by its doctests")
     asked = arguments.parse_args()
     if asked.measure:
-        return measure(asked.map)
+        return measure(asked.map, asked.tests)
     for name in _LIBRARIES.split():
         import_module(name)
     covered = Covered(asked.map) if asked.map else None
