@@ -12,7 +12,7 @@ from benchmarks.activity_chain import exact_time
 from benchmarks.mean_value import generated
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.maxima import Array, RandomTime
-from slipstick.method.mean_value.visits import ArrivalState, Queue
+from slipstick.method.mean_value.visits import ArrivalState, Queue, Visit, competing_fraction
 from slipstick.model.activity import Activity, delay, fork, hold, parallel, pipeline, serial, service
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import stationary
@@ -78,6 +78,25 @@ def test_many_processors_wait_for_the_outermost_permits() -> None:
     weights = np.cumprod([1.0, *(0.12 / 0.05 / min(k, 2) for k in range(1, 11))])
     rate = sum(min(k, 2) / 0.12 * weight for k, weight in enumerate(weights)) / sum(weights)
     assert time == pytest.approx(11_000 / rate, rel=0.02)  # found 1.4 % too long; permits err by up to 5 %
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_the_fraction_of_others_that_compete_is_counted_out(n: int) -> None:
+    def places(used: str, who: int) -> list[int]:
+        """List the processors to which a request goes, as likely each."""
+        return {"own": [who], "processor[1]": [1]}.get(used, [at for at in range(n) if at != who])
+
+    def visit(used: str) -> Visit:
+        return Visit(0, used, frozenset(), frozenset())
+
+    for used, by in product(("own", "other", "each-other", "processor[1]"), repeat=2):
+        pairs = [(me, other) for me, other in product(range(n), repeat=2) if me != other]
+        meets = [
+            sum(a == b for a, b in product(places(used, me), places(by, other)))
+            / (len(places(used, me)) * len(places(by, other)))
+            for me, other in pairs
+        ]
+        assert competing_fraction(visit(used), visit(by), n - 1) == pytest.approx(sum(meets) / len(pairs), rel=1e-12)
 
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])

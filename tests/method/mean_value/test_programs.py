@@ -142,3 +142,12 @@ def test_waits_of_supersteps_that_do_not_settle_are_refused(monkeypatch: pytest.
     assert failed == (
         "the waits in the supersteps of model do not settle: after 1 steps they still change by 0.1 of the time; simulate it"
     )
+
+
+def test_two_processors_of_supersteps_that_only_visit_each_other_never_wait_there() -> None:
+    lines = [delay(2.0, name=f"work{k}") >> service("other", 1.0, name=f"visit{k}", scv=1.0) for k in range(3)]
+    meet = delay(0.1, name="meet")
+    two, three = (MeanValue(superstep_model((2, lines[:count], meet))).points({}).answer(0) for count in (2, 3))
+    # A third processor makes a request of the same processor as the visitor with the probability 1 / 2.
+    assert [two["time"], two["time"] == three["time"]] == [pytest.approx(2 * 3.1, rel=1e-12), False]
+    assert sum(three.account.values()) == pytest.approx(three["time"], rel=1e-12)
