@@ -36,7 +36,7 @@ LIMITS = {
     "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "1 KB each"),
     "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
     "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
-    "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "the cube of their number"),
+    "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "4 us for each pair"),
     "points": CostLimit(2e7, "points of a sweep that memory holds", "100 B each"),
     "values": CostLimit(1e6, "values of one axis of a sweep", "100 B each"),
     "choices": CostLimit(1e6, "points that are chosen among", "1 us each and more"),
