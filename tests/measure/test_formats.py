@@ -96,6 +96,14 @@ def test_percent_and_fractions_of_pop_are_one_account() -> None:
     assert model["time"] == pytest.approx(11.55)
 
 
+def test_the_table_that_perf_stat_prints_for_people() -> None:
+    """Printed by perf 6.1 on a virtual machine, which counts no cycles."""
+    found = read(sample("perf-stat-table.txt"), Hints(processors=1))
+    told = at(measured(found), 1)
+    assert (told["time"], told.account["busy"]) == pytest.approx((0.145235574, 0.07448))
+    assert any("perf could not count cycles, instructions" in str(note) for note in found.notes)
+
+
 def test_perf_stat_in_its_two_spellings() -> None:
     counted = at(measured(read(sample("perf-stat-2.csv"), Hints(processors=2))), 2)
     assert counted["time"] == 0.116383904

@@ -1,4 +1,4 @@
-"""perf stat (``-x SEP`` and ``-j``) and perf lock contention (a table, or ``-x SEP``).
+"""perf stat (its table, ``-x SEP`` and ``-j``) and perf lock contention (a table, or ``-x SEP``).
 
 A file describes one run. perf stat prints how long the processors were busy (``task-clock``); the elapsed time is the
 event ``duration_time`` if it was counted, else busy time over the processors used, which perf prints beside it. The
@@ -81,6 +81,11 @@ UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
 """perf's spelling of units, and ours."""
 
 _FIRST = re.compile(r"\s*(?:[-+0-9.]+|<not (?:supported|counted)>)\s*([,;|\t:])(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]")
+_TABLE = "Performance counter stats for"
+_IN_TABLE = re.compile(
+    r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*)(?: +#.*|\s+\(.*)?\s*$"
+)
+_ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
 _SHORTEST, _LONGEST = 5, 8
 
@@ -97,17 +102,24 @@ class EventCount(NamedTuple):
 
 
 def is_perf_stat(reading: Reading) -> bool:
-    """Say whether the first line counts an event."""
+    """Say whether the first line counts an event, or the head of perf's table for people is there."""
     first = reading.content[0][1] if reading.content else ""
-    return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
+    return (
+        _TABLE in reading.text
+        or bool(_FIRST.match(first))
+        or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
+    )
 
 
 def event_counts(reading: Reading) -> list[EventCount]:
-    """Read the events of one run, as separated values or as JSON lines; those that perf could not count are noted."""
+    """Read the events of one run, as separated values, JSON lines or a table; those that perf could not count are noted."""
     found: dict[str, EventCount] = {}
     missing: list[EventCount] = []
     for line, text in reading.content:
-        each = (_counted_json if text.lstrip().startswith("{") else _counted)(reading, line, text)
+        if _TABLE in reading.text:
+            each = _counted_in_table(line, text)
+        else:
+            each = (_counted_json if text.lstrip().startswith("{") else _counted)(reading, line, text)
         if each is None:
             continue
         if each.event in found:
@@ -168,6 +180,14 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
     rest = rest[1:] if rest and rest[0].endswith("%") else rest
     ratio, ratio_unit = (*rest[2:4], "", "")[:2]
     return EventCount(line, event, value, unit, ratio, ratio_unit)
+
+
+def _counted_in_table(line: int, text: str) -> EventCount | None:
+    """Read a line of the table that perf prints for people; its other lines say nothing of an event."""
+    if elapsed := _ELAPSED.match(text):
+        return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
+    found = _IN_TABLE.match(text)
+    return EventCount(line, found[3], found[1].replace(",", ""), found[2] or "", "", "") if found else None
 
 
 def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
