@@ -556,3 +556,21 @@ def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     script = f"{sys.executable} -m slipstick list >&-"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in done.stderr
+
+
+def test_limits_are_kept_in_the_command_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.yaml").write_text("study: 1\ntitle: t\nbase: {model: lock-and-bus}\n")
+    out = str(tmp_path / "o")
+    given = ["--limit", "states=2e6", "--limit", "time=90 s", "--limit", "memory=2 GB"]
+    assert main(["run", str(tmp_path / "s.yaml"), "--out", out, *given]) == 0
+    told = "--limit states=2e+06 --limit 'time=90 s' --limit 'memory=2000000000 B'"
+    assert told in (tmp_path / "o" / "report.md").read_text()
+    capsys.readouterr()
+    assert main(["status", out]) == 0
+    assert "up to date" in capsys.readouterr().out
+
+
+def test_a_full_standard_error_leaves_the_status() -> None:
+    command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, check=False).returncode == 2

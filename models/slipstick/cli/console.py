@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -46,7 +47,9 @@ def echo(text: str, err: bool = False) -> None:
     """Print a text; on a terminal the words that begin an error, a warning or a note have a colour, unless NO_COLOR is set."""
     if not os.environ.get("NO_COLOR"):
         text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
-    click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
+    # Where standard error takes nothing, there is no one to tell, and the status says it.
+    with suppress(OSError) if err else nullcontext():
+        click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

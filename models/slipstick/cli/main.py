@@ -164,7 +164,9 @@ def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, lis
     from slipstick.study.run import prepare, versions
 
     words = shlex.split(command)[2:]
-    changes = [word for word in words[1:] if word != "--set"]
+    given = list(zip(words[1::2], words[2::2], strict=True))
+    limits_of(click.get_current_context(), [word for option, word in given if option == "--limit"])
+    changes = [word for option, word in given if option == "--set"]
     study = (
         words[0]
         if not folder or ("/" not in words[0] and not words[0].endswith(".yaml"))
@@ -337,7 +339,7 @@ def run(
 
     folder, command = (
         out or Path("reports") / Path("standard-input" if study == "-" else study).stem,
-        _command(study, changes),
+        _command(study, changes, limits),
     )
     prepared = prepare(study, nodes_of(changes))
     can_be_written(folder)
@@ -643,10 +645,13 @@ def _live(results: Results, prepared: PreparedStudy) -> LiveModel | None:
     return None
 
 
-def _command(study: str, changes: Sequence[str]) -> str:
-    import shlex
-
-    return shlex.join(["slipstick", "run", study, *(word for change in changes for word in ("--set", change))])
+def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
+    """Write what is to be repeated: what changes inputs, and limits, which decide what has an answer."""
+    allowed = [f"{name}={value:g}" for name, value in limits.costs.items()]
+    allowed += [f"time={limits.time.value:g} s"] if limits.time else []
+    allowed += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
+    given = [("--set", each) for each in changes] + [("--limit", each) for each in allowed]
+    return shlex.join(["slipstick", "run", study, *(word for pair in given for word in pair)])
 
 
 def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
