@@ -21,9 +21,9 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program.operations import latency, protocol_time, wire_time
 from slipstick.program.program import InputValues, number, one
-from slipstick.sim.plain.process import Process, System
 from slipstick.sim.plan.distributions import service_time
 from slipstick_workloads.dvsm import contention, operations
+from tests.sim.processes import Process, System
 
 __all__ = ["Requests", "diff_phase", "lock_phase"]
 

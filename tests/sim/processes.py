@@ -1,4 +1,4 @@
-"""Processes: Python generators that yield waits and requests, for what is not a tree.
+"""Processes: Python generators that yield waits and requests: the second road to programs that are not a tree.
 
 A process runs on the plain kernel beside everything else: the same clock, stations, locks and account.
 
