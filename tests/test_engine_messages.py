@@ -21,6 +21,7 @@ from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, Slipst
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.formula import compare
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
+from slipstick.expression.special import engset
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS
 from slipstick.law.law import Check, Law, Symbol
@@ -107,6 +108,10 @@ EXPRESSION = [
     ),
     bad(lambda: Number(math.nan), "a number in an expression must be finite, got nan"),
     bad(lambda: N + math.inf, "a number in an expression must be finite, got inf"),
+    bad(
+        lambda: engset(0.5, 4, 3),
+        "engset(load, servers, sources) takes at least as many sources as servers, 4; got 3 sources",
+    ),
     bad(lambda: maximum(1e308, 2) * 10, "a number in an expression must be finite, got inf"),
     bad(lambda: Number(1e308) + 1e308, "a number in an expression must be finite, got inf"),
     bad(lambda: Parameter("two words"), f"'two words' cannot name a parameter: {NAMING}"),

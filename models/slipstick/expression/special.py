@@ -7,7 +7,8 @@ Arguments that count (servers, terms, stages) are whole numbers; there is no der
 
 from __future__ import annotations
 
-from slipstick.expression.nodes import Expr, Like, of_counts
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import Expr, Like, Number, as_expr, number_text, of_counts
 
 
 def exp(operand: Like) -> Expr:
@@ -91,9 +92,17 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
     servers : c, at most ten million, no number beyond [1]
     sources : N, at least c [1]
 
+    Raises
+    ------
+    ModelError : both are numbers, and there are fewer sources than servers
+
     Source: Engset, 1918.
     """
-    return of_counts("engset", load, servers, sources)
+    most, few = as_expr(servers), as_expr(sources)
+    if isinstance(most, Number) and isinstance(few, Number) and few.value < most.value:
+        wanted = f"engset(load, servers, sources) takes at least as many sources as servers, {number_text(most.value)}"
+        raise ModelError(f"{wanted}; got {number_text(few.value)} sources")
+    return of_counts("engset", load, most, few)
 
 
 def poisson(mean: Like, count: Like) -> Expr:

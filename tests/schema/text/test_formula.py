@@ -402,6 +402,11 @@ def character(name: str) -> str:
         ("erlang_c(n, 2)", 1, "there is no function 'erlang_c'; did you mean 'erlang_b'?"),
         ("erlang_b(n)", 1, "erlang_b takes 2 operands, got 1"),
         ("engset(n, 2, t)", 1, "engset takes a plain number, got [s]: t"),
+        (
+            "engset(1, 1e6, 0.5)",
+            1,
+            "engset(load, servers, sources) takes at least as many sources as servers, 1000000; got 0.5 sources",
+        ),
         ("max()", 1, "max takes at least 1 operand, got 0"),
         ("ceil()", 1, "ceil takes 1 operand, got 0"),
         ("2 * sqrt(n, 2)", 5, "sqrt takes 1 operand, got 2"),
