@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.answer import Value
 from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, page, sweep_text
 from slipstick.results.study import Axis
@@ -348,3 +349,10 @@ def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() 
     )
     assert first < second
     assert "wire from 10 us to 40 us" in text[second:]
+
+
+@pytest.mark.parametrize("part", [0.9966, 1.0034])
+def test_a_case_is_not_said_to_be_once_as_fast(part: float) -> None:
+    near = replace(SMALL_RESULTS.cases["faster"], values={"time": Value(1705 * US * part, "s")})
+    text = page(replace(SMALL_RESULTS, cases={"base": BASE, "faster": near}), STUDY, PICTURES, "slipstick run demo")
+    assert "- Faster takes as long as base to three digits." in text

@@ -419,7 +419,8 @@ def _same_work(results: Results, base: str, case: str) -> bool:
 
 def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
     """Say how many times as fast as the first case another is, or how many times as long it takes."""
-    if plain((each.find(name) or 0.0) / (first.find(name) or 1.0), 3) == "1":
+    ratio = (each.find(name) or 0.0) / (first.find(name) or 1.0)
+    if "1" in (plain(ratio, 3), plain(1 / ratio, 3) if ratio else ""):
         return f"{case} takes as long as {base} to three digits"
     if (first.find(name) or 0.0) >= (each.find(name) or 0.0):
         return f"{case} is {_times(first, each, name)} as fast as {base}"
