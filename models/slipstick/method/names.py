@@ -207,7 +207,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     yield from model.counted
     for name in _resources(model, waiting):
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
-    yield from (f"units[{name}]" for name in model.counters)
+    yield from (f"units[{name}]" for name in model.counters if waiting)
     yield from (f"account[{name}]" for name in components)
     for others in ("wait", "memory"):
         yield from (f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels))
@@ -228,9 +228,14 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:
-    """List the labels that time is booked to: steps, locks and barriers, and what is waited for."""
-    yield from (step.name for step in model.steps)
-    for node in each_once(model.bodies):
+    """List the labels that time is booked to: steps, locks and barriers, and what is waited for.
+
+    Without waiting, of groups those of the first, and of phases idle processors only where some have fewer than others.
+    """
+    population = model.population
+    bodies = model.bodies if waiting or not population.groups else model.bodies[:1]
+    yield from (node.name for node in each_once(bodies) if isinstance(node, Step))
+    for node in each_once(bodies):
         if isinstance(node, BarrierWait):
             yield f"{BARRIER}:{node.name}"
         elif isinstance(node, Hold):
@@ -241,7 +246,8 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
             yield from (node.pool, f"{MONITOR}:{node.pool}", *(f"{kind}:{node.pool}" for kind in kinds))
     if waiting:
         yield from (f"wait:{name}" for name in _resources(model, waiting))
-    if isinstance(model.population, PhasedPopulation | SuperstepPopulation):
+    some_idle = isinstance(population, PhasedPopulation) and (waiting or len(set(population.counts)) > 1)
+    if some_idle or isinstance(population, SuperstepPopulation):
         yield IDLE_PROCESSORS
 
 
