@@ -139,14 +139,15 @@ def _jump(model: Model) -> float:
 
     A count that is not whole is random, and its deviation grows with the root of what it is away from a whole number.
     """
-    form, worst = MeanValue(model), 0.0
+    form = MeanValue(model)
     nodes = (node for body in model.bodies for node in steps(body))
     counts = {each.name for each in parameters(*(node.count for node in nodes if isinstance(node, Repeat)))}
-    for name in (each for each in form.smooth if each not in counts):
-        value = form.tape.parameters[name].value
-        here, moved = form.times({name: (value or 0.0) * np.array([1, 1 + 1e-9])})
-        worst = max(worst, abs(moved / here - 1))
-    return worst
+    names = [each for each in form.smooth if each not in counts]
+    moved = 1 + 1e-9 * np.eye(len(names), len(names) + 1, 1)  # the first point is the model itself
+    times = form.times(
+        {name: (form.tape.parameters[name].value or 0.0) * row for name, row in zip(names, moved, strict=True)}
+    )
+    return float(np.abs(times / times[0] - 1).max())
 
 
 TIED = closed_model(
