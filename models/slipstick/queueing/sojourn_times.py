@@ -2,6 +2,7 @@
 
 On such a path the times at exponential first-come stations are independent in an open network, given what an arrival
 finds in a closed one. So the transform of the whole time is a product, and a quantile is found by numerical inversion.
+Elsewhere the product is an approximation (`approximate_path`).
 """
 
 from __future__ import annotations
@@ -145,7 +146,10 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
 
 def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
-    """Give the transform of the time of several visits that are taken as independent.
+    """Give the transform of the time of several visits that are taken as independent, which is exact without overtaking only.
+
+    Error: `slipstick.method.networks.form.QUANTILE_ERRORS`, measured by benchmarks/quantiles.py.
+    Source: Walrand and Varaiya, Adv. Applied Probability 12(4), 1980 (independence without overtaking).
 
     Parameters
     ----------
