@@ -47,7 +47,7 @@ def echo(text: str, err: bool = False) -> None:
     """Print a text; on a terminal the words that begin an error, a warning or a note have a colour, unless NO_COLOR is set."""
     if not os.environ.get("NO_COLOR"):
         text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
-    # Where standard error takes nothing, there is no one to tell, and the status says it.
+    # Where standard error takes nothing, the status alone tells what went wrong.
     with suppress(OSError) if err else nullcontext():
         click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any, ClassVar
 
 from slipstick.answer import Answer, Value
@@ -208,7 +208,7 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
 def tidy_cells(values: Iterable[Any]) -> TidyColumn:
     """Give a column of text if any cell is text, else of numbers. Not-a-number is how arrays say that there is no value."""
     kind = str if any(isinstance(each, str) for each in values) else float
-    return [None if each is None or each != each else kind(each) for each in values]  # noqa: PLR0124
+    return [None if each is None or (isinstance(each, float) and isnan(each)) else kind(each) for each in values]
 
 
 MOST_SAID = 3
