@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from slipstick import load
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import total
+from slipstick.expression.nodes import TIME, total
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program.operations import latency, protocol_time, wire_time

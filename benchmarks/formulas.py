@@ -20,8 +20,7 @@ from time import perf_counter
 from types import FrameType
 
 from slipstick.errors import FormulaError, ModelError
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import Expr, Number, Parameter, walk
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Expr, Number, Parameter, walk
 from slipstick.expression.tape import Tape
 from slipstick.schema.values import read_condition, read_expression
 

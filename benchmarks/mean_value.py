@@ -28,8 +28,7 @@ from zlib import crc32
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Number, Parameter
+from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.method.mean_value import MeanValue, closed
 from slipstick.model.activity import (
     MODES,

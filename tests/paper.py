@@ -7,8 +7,7 @@ from typing import Any
 
 import yaml
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE, Dimension
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Dimension, Expr, Parameter
 from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS

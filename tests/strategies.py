@@ -11,8 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    RATE,
+    TIME,
+    TIME_PER_BYTE,
+    Dimension,
     Expr,
     Like,
     Number,

@@ -18,9 +18,22 @@ import pytest
 import slipstick
 from slipstick import solve
 from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, SlipstickError, UnitError, UnknownNameError
-from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.formula import compare
-from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    TIME,
+    Dimension,
+    Number,
+    Parameter,
+    ceil_log,
+    log2,
+    maximum,
+    parameters,
+    select,
+    sqrt,
+    substitute,
+)
 from slipstick.expression.special import engset
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS

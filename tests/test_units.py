@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slipstick.errors import UnitError
-from slipstick.expression.dimension import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.expression.nodes import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.units import UNITS, choose, parse, scale, show, to_base
 
 BANDWIDTH, FREQUENCY = Dimension.of("B/s"), Dimension.of("cycle/s")

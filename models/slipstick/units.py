@@ -20,7 +20,7 @@ from functools import lru_cache
 from math import gcd, isfinite
 
 from slipstick.errors import UnitError, did_you_mean
-from slipstick.expression.dimension import BASES, BYTES, COUNT, Dimension
+from slipstick.expression.nodes import BASES, BYTES, COUNT, Dimension
 
 LONGEST_TEXT = 200
 MOST_PLACES = 5000  # a number with more decimal places than this is refused before it is written out

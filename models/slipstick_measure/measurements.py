@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
-from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
 
 
 @dataclass(frozen=True, slots=True)

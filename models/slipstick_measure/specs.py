@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import COUNT, TIME
 from slipstick.schema.kinds.quantity import (
     Count,
     Described,

@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, ceil_log, maximum, minimum, zero
+from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
 from slipstick.law.synchronization import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,

@@ -24,8 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
+from slipstick.expression.nodes import COUNT, TIME, Expr, Like, Number, Parameter, maximum, zero
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.expression.dimension import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.expression.nodes import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from tests.strategies import quick
 
 DIMENSIONS = st.tuples(*[st.integers(-3, 3)] * len(BASES)).map(Dimension)

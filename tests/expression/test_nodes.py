@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.formula import RELATIONS, compare
 from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    RATE,
+    TIME,
+    TIME_PER_BYTE,
+    Dimension,
     Expr,
     Number,
     Parameter,

@@ -11,8 +11,7 @@ import pytest
 import sympy
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Expr, Number, Parameter, substitute
+from slipstick.expression.nodes import COUNT, TIME, Expr, Number, Parameter, substitute
 from slipstick.expression.special import (
     drop_stages,
     engset,

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import (
+    COUNT,
+    TIME,
     Booked,
     Expr,
     Parameter,

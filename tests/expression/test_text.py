@@ -9,8 +9,9 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import (
+    COUNT,
+    TIME,
     Booked,
     Expr,
     Number,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from slipstick import solve
 from slipstick.answer import Answer
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.answers import AGAINST_ONE
 from slipstick.method.simulation.flatten import timeline
 from slipstick.method.uncontended import ParallelWork

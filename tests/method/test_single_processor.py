@@ -92,8 +92,7 @@ def test_competitors_of_another_kind_leave_words_uncounted() -> None:
 
 
 def test_one_sweep_gives_them_at_every_point() -> None:
-    from slipstick.expression.dimension import COUNT
-    from slipstick.expression.nodes import Parameter
+    from slipstick.expression.nodes import COUNT, Parameter
 
     model = unit(
         **{**RANDOM, "competitors": Parameter("competitors", COUNT, 0.0), "accesses": Parameter("accesses", COUNT, 3.0)}

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from slipstick import Loop, Model, Simulation, TaskPool, Trees, ask, delay, dump, fork, phased_model, solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet
 from slipstick.sim.compiled.kernel import AVAILABLE

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Number, Parameter
+from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.model.activity import (
     Activity,
     Choice,

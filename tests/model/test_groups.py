@@ -8,8 +8,7 @@ import pytest
 
 from slipstick.api import dump, load
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled

@@ -8,7 +8,7 @@ import pytest
 
 from slipstick import Parameter, QueueingNetwork, chain, network, route
 from slipstick.errors import ModelFaultsError
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.model.network import closed_class, open_class, station
 
 A = {"a": closed_class(1)}

@@ -8,8 +8,7 @@ import pytest
 
 from slipstick.api import dump, load
 from slipstick.errors import SpecError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.system import Lock, Model, Station, closed_model, scaled
 from slipstick.vocabulary import LOCKS

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from slipstick.expression.dimension import COUNT, RATE
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
 from slipstick.model.system import Barrier, Lock, Model, Station, closed_model, is_processor, open_model, phased_model
 from tests.strategies import models, quick

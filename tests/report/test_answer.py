@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slipstick.answer import Answer, Limit, Takeover, Value
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH
 from slipstick.schema.kinds.quantity import Given

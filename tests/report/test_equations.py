@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, total
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Booked, Expr, Parameter, maximum, total
 from slipstick.law import LAWS, Law
 from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE

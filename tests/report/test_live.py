@@ -15,9 +15,11 @@ import quickjs
 from slipstick.answer import Answer, Value
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.expression.nodes import (
+    COUNT,
+    TIME,
     Booked,
+    Dimension,
     Expr,
     Parameter,
     ceil,

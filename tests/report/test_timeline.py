@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from slipstick.errors import InputError, ModelError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Number
+from slipstick.expression.nodes import TIME, Number
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import barrier, delay, parallel, pipeline, serial, service, then
 from slipstick.model.system import Barrier, closed_model, grouped_model

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from slipstick import PROGRAMS, closed_model, delay, load
 from slipstick.api import dump
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.schema.kinds.activity import activity_data

@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
 from slipstick.expression import nodes, special
-from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, as_expr, one_dimension
+from slipstick.expression.nodes import COUNT, Dimension, Expr, Like, Number, as_expr, one_dimension
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ For unit grains these are efficiency and interference among competitors, and mem
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import COUNT, RATE, TIME
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import ELAPSED, HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS
 

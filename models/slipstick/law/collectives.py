@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import Expr, ceil_log, floor, log2
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Expr, ceil_log, floor, log2
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import maximum, select
+from slipstick.expression.nodes import COUNT, TIME, maximum, select
 from slipstick.expression.special import erlang_b, geometric_mean, geometric_sum, poisson, raised
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (

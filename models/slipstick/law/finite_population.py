@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import COUNT, TIME
 from slipstick.expression.special import engset, erlang_b, poisson
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import ALL_ARRIVALS, HAND, KLEINROCK, PRESENT, PROBABILITY, SERVERS, SERVICE, THROUGHPUT

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import select
+from slipstick.expression.nodes import COUNT, RATE, TIME, select
 from slipstick.expression.special import exp, md1_late, md1_number
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (

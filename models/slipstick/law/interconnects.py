@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import minimum
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, minimum
 from slipstick.expression.special import drop_stages, raised, retried_rate
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import DENNING_BUZEN, HAND, LITTLE

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import Dimension
 from slipstick.expression.formula import Comparison, read_condition
-from slipstick.expression.nodes import Expr, Parameter, substitute
+from slipstick.expression.nodes import Dimension, Expr, Parameter, substitute
 
 if TYPE_CHECKING:
     from slipstick.expression.tape import Array, Tape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import PARSONS
 

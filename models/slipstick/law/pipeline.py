@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import COUNT, TIME
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, PARSONS
 

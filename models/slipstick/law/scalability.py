@@ -5,7 +5,7 @@ Work is a time where no more is needed, and a count of basic operations, each of
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
+from slipstick.expression.nodes import BYTES, COUNT, TIME, Dimension
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import GRAMA, HAND, PROCESSORS, SCALE_GRAPH
 

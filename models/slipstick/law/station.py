@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import maximum, minimum, select
+from slipstick.expression.nodes import COUNT, TIME, maximum, minimum, select
 from slipstick.expression.special import erlang_b, exp, exprel, log, palm, poisson, raised
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import COUNT, RATE, TIME
 from slipstick.expression.special import erlang_b
 from slipstick.law.law import Symbol
 

@@ -10,8 +10,7 @@ Barriers: time from the last arrival until all have left, and number of messages
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import ceil_log, maximum, minimum
+from slipstick.expression.nodes import COUNT, RATE, TIME, ceil_log, maximum, minimum
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, PARSONS
 

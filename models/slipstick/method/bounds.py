@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, maximum, select, total
+from slipstick.expression.nodes import TIME, Expr, maximum, select, total
 from slipstick.expression.tape import Array, Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.uncontended import demand, held_time, pool_work, time

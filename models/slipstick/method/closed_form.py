@@ -15,9 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.answer import Limit, Takeover
-from slipstick.expression.dimension import TIME
 from slipstick.expression.formula import Comparison
-from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, substitute, total
+from slipstick.expression.nodes import TIME, Booked, Expr, Parameter, maximum, parameters, substitute, total
 from slipstick.expression.tape import Array, Derivatives, Tape
 from slipstick.law import Law
 from slipstick.method.answers import (

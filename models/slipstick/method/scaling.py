@@ -94,7 +94,7 @@ def run_of(
     ModelError : a parameter is not there, the model has no account, its useful work depends on the number of
         processors, or the closed form holds a maximum, which no sum of terms can show
 
-    >>> from slipstick.expression.dimension import TIME
+    >>> from slipstick.expression.nodes import TIME
     >>> from slipstick.expression.nodes import Parameter
     >>> from slipstick.model.activity import delay
     >>> from slipstick.model.system import closed_model

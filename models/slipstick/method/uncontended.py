@@ -49,8 +49,7 @@ from operator import ge
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Booked, Expr, Number, maximum, minimum, total, zero
+from slipstick.expression.nodes import TIME, Booked, Expr, Number, maximum, minimum, total, zero
 from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.law.pipeline import FLOW_LINE

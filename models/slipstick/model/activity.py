@@ -14,8 +14,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import COUNT, TIME, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, total, walk
+from slipstick.expression.nodes import COUNT, TIME, Dimension, Expr, Like, Number, Parameter, as_expr, total, walk
 
 TECHNOLOGIES = ("application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory")
 """Technology classes: a what-if scales all times of a class. `software` is run-time software such as a DVSM's, `system`

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
-from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Like, Number, Parameter, parameters, zero
 from slipstick.model.activity import check_model_name
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 

@@ -14,8 +14,20 @@ from typing import Any
 
 from slipstick.display import html_table, written
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
+from slipstick.expression.nodes import (
+    COUNT,
+    RATE,
+    TIME,
+    Expr,
+    Like,
+    Number,
+    Parameter,
+    as_expr,
+    log2,
+    maximum,
+    total,
+    zero,
+)
 from slipstick.expression.special import raised
 from slipstick.model.activity import (
     MODES,

@@ -16,8 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, Like, Number, as_expr, maximum, select, total
+from slipstick.expression.nodes import TIME, Expr, Like, Number, as_expr, maximum, select, total
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
 from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import Dimension
-from slipstick.expression.nodes import Expr, Number, Parameter
+from slipstick.expression.nodes import Dimension, Expr, Number, Parameter
 from slipstick.model.machine import Machine, SharedMemory
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import (
+    TIME,
     Booked,
     Expr,
     Number,

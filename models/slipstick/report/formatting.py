@@ -11,7 +11,7 @@ from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.units import choose, show
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from string import Template
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import counted, percent, quantity
 from slipstick.units import rungs, show
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
 from slipstick.errors import need
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import UNKNOWN, plain, quantity, short_path

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipstick.errors import UnitError, UnknownNameError, short
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.schema.text import Mark, Node, Scalar, Table, at, from_plain, replace
 from slipstick.units import to_base
 

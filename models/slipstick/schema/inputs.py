@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from slipstick.errors import ModelError, SpecError, UnitError, UnknownNameError, did_you_mean, short
-from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Expr, Parameter, parameters
+from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean, short
-from slipstick.expression.dimension import Dimension
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.nodes import Dimension, Expr, Parameter
 from slipstick.model.machine import Network, SharedMemory
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS

@@ -12,8 +12,18 @@ from pydantic import BaseModel
 
 from slipstick.errors import FormulaError, ModelError, Problem, SpecError
 from slipstick.expression import formula as formulas
-from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.expression.nodes import Expr, Number, Operation, Parameter, number_text, parameters, substitute, walk
+from slipstick.expression.nodes import (
+    COUNT,
+    Dimension,
+    Expr,
+    Number,
+    Operation,
+    Parameter,
+    number_text,
+    parameters,
+    substitute,
+    walk,
+)
 from slipstick.schema.kinds.quantity import Described, Formula, Given, Quantity, example_of
 from slipstick.schema.text import Node, at, canonical, join, problem, value_mark
 from slipstick.units import parse

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
-from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.expression.nodes import number_text
+from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec

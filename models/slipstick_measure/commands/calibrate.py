@@ -148,7 +148,7 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
 
 
 def _shown(path: str, value: float) -> str:
-    from slipstick.expression.dimension import Dimension
+    from slipstick.expression.nodes import Dimension
     from slipstick.units import show
     from slipstick_measure.calibration.host import unit_of
 

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from slipstick.errors import SpecError, UnitError, short
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.units import scale
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.readers.reading import Reading

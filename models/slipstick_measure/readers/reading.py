@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, short
-from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.expression.nodes import COUNT, TIME, Dimension
 from slipstick.schema.text import file_text, shown_name
 from slipstick.units import scale
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, need, short
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
 from slipstick.schema.text import file_text, shown_name, text_pieces
 from slipstick.units import scale

@@ -28,7 +28,7 @@ from random import Random
 from typing import Any
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import COUNT, TIME
 from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
 from slipstick.model.machine import Machine

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import BYTES, COUNT
-from slipstick.expression.nodes import Expr, Number
+from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
 from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.counts import Counts, ProcessorTally

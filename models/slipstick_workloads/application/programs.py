@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from slipstick.errors import UnknownNameError
-from slipstick.expression.dimension import BYTES, COUNT
+from slipstick.expression.nodes import BYTES, COUNT
 from slipstick.law.symbols import PARSONS
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import BYTES, COUNT, TIME
-from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total, zero
+from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number, maximum, minimum, total, zero
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.uncontended import time

@@ -24,8 +24,7 @@ protocol message by message.
 from __future__ import annotations
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import BYTES, COUNT, TIME
-from slipstick.expression.nodes import Expr, Number
+from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Number
 from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME
-from slipstick.expression.nodes import Expr, Like, Number
+from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number
 from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, repeat, serial, service, then
 from slipstick.model.machine import Machine

@@ -16,8 +16,7 @@ pass 2b costs the printed 1.7 of 16 processors of passes 2a and 2b.
 
 from __future__ import annotations
 
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Expr
+from slipstick.expression.nodes import COUNT, TIME, Expr
 from slipstick.model.activity import ask, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model

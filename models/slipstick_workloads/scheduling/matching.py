@@ -25,7 +25,7 @@ from math import ceil
 from random import Random
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import COUNT, TIME
 from slipstick.model.activity import ask, delay, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, TaskPool, phased_model, superstep_model

@@ -27,8 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Number
+from slipstick.expression.nodes import COUNT, TIME, Number
 from slipstick.model.activity import Activity, delay, hold, repeat, then
 from slipstick.model.machine import Bus, Ring, SharedMemory
 from slipstick.model.system import Lock, Model, Resource, superstep_model

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Parameter, maximum
+from slipstick.expression.nodes import COUNT, TIME, Parameter, maximum
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import (

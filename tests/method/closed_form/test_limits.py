@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.answer import Takeover
-from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Parameter
 from slipstick.method.closed_form import ClosedForm, with_takeovers
 from slipstick.model.activity import delay, parallel, pipeline, serial
 from slipstick.model.system import Model, closed_model

@@ -10,8 +10,7 @@ import pytest
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.form import promised

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.method.mean_value.traversal import PassingTimes

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 
 from slipstick.answer import Answer
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, visits
 from slipstick.method.mean_value.closed import Recursion

@@ -8,8 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue

@@ -7,8 +7,7 @@ import pytest
 import sympy
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter, ceil, ceil_log, log2, maximum, sqrt
+from slipstick.expression.nodes import TIME, Parameter, ceil, ceil_log, log2, maximum, sqrt
 from slipstick.law import LAWS
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.scaling import isoefficiency, run_of

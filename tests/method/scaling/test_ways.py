@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Parameter, log2
+from slipstick.expression.nodes import COUNT, TIME, Parameter, log2
 from slipstick.law import LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.answers import CompiledModel

@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from slipstick import solve
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.names import names_of
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Number, Parameter
+from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.method.agreement import agreement
 from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten

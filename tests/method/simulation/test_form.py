@@ -11,7 +11,7 @@ import pytest
 from scipy.special import stdtrit
 
 from slipstick import Parameter, Simulation, closed_model, delay, hold, phased_model, service
-from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import TIME
 from slipstick.method.methods import form_of
 from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten

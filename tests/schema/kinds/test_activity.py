@@ -9,8 +9,7 @@ import pytest
 
 from slipstick.api import dump
 from slipstick.errors import SpecError
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Number, Parameter
+from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Number, Parameter
 from slipstick.model.activity import (
     Activity,
     barrier,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
 from slipstick.schema.kinds.activity import Probability
 from slipstick.schema.kinds.quantity import (
     AnyQuantity,

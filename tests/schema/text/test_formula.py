@@ -15,8 +15,19 @@ from hypothesis import strategies as st
 
 from slipstick.errors import FormulaError, ModelError, UnitError
 from slipstick.expression import nodes, special
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
-from slipstick.expression.nodes import Expr, Number, Operation, Parameter, text
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    RATE,
+    TIME,
+    TIME_PER_BYTE,
+    Dimension,
+    Expr,
+    Number,
+    Operation,
+    Parameter,
+    text,
+)
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS
 from slipstick.law.law import Law

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.expression.dimension import BYTES
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import BYTES, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model

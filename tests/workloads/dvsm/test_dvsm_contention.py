@@ -8,8 +8,7 @@ from statistics import fmean
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.method.simulation import form as simulation
 from slipstick.program import PROGRAMS
 from tests.closed_form import solve

@@ -14,8 +14,7 @@ import slipstick
 from slipstick.answer import Answer
 from slipstick.api import load
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Number, Parameter, zero
+from slipstick.expression.nodes import TIME, Number, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Multistage, SharedMemory
 from slipstick.model.system import Barrier, Model, Station

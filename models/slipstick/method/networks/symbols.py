@@ -7,8 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import zero
+from slipstick.expression.nodes import TIME, zero
 from slipstick.expression.tape import Tape
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from slipstick.errors import ModelError, SpecError
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
-from slipstick.expression.nodes import Expr, Number, Parameter, zero
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Expr, Number, Parameter, zero
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system

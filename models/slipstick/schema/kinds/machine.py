@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from slipstick.expression.dimension import BYTES, TIME, Dimension
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import BYTES, TIME, Dimension, Parameter
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.quantity import (
     ONE,

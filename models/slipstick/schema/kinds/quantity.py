@@ -25,7 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from slipstick.errors import Fault, Problem, SpecError, UnitError, did_you_mean
-from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.schema.text import Node, plain, problem
 from slipstick.units import InBaseUnits, parse, show, to_base
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
-from slipstick.expression.dimension import COUNT, RATE
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 
-from slipstick.expression.dimension import BYTES, COUNT, TIME
+from slipstick.expression.nodes import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
 from slipstick.schema.kinds.quantity import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from slipstick.errors import SpecError
-from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.expression.nodes import COUNT, TIME, Dimension
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.schema.kinds.quantity import (
     Described,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
     NO_ENDS,

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.errors import UnknownNameError
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points

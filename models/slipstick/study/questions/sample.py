@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Dimension
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
-from slipstick.expression.dimension import BYTES, COUNT
-from slipstick.expression.nodes import Expr, Parameter, parameters
+from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, did_you_mean
-from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, escape, percent, quantity
 from slipstick.report.statements import STATEMENTS, StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable

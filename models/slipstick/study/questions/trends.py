@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slipstick.errors import FormulaError
-from slipstick.expression.dimension import Dimension
 from slipstick.expression.formula import Comparison
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
