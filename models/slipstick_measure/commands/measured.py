@@ -145,13 +145,13 @@ def _whole(word: str | None, option: str = "--processors") -> int | None:
 
 def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float | None:
     """Read a quantity from an option, above 0 except for the timer's cost."""
-    from slipstick.expression import dimension as dimensions
+    from slipstick.expression import nodes
     from slipstick.units import to_base
 
     if word is None:
         return None
     try:
-        value = to_base(word, getattr(dimensions, dimension))
+        value = to_base(word, getattr(nodes, dimension))
     except UnitError as error:
         refuse(option, str(error))
     if not value > 0 and option != "--timer":
