@@ -20,7 +20,7 @@ from slipstick import PROGRAMS, load
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.program import counted_program
-from slipstick.program.counts import Counts
+from slipstick_workloads.counts import Counts
 
 PUBLISHED = Path(__file__).parent.parent / "tests" / "published" / "dvsm_applications.yaml"
 SIZES: dict[str, dict[str, float]] = {

@@ -23,8 +23,8 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the eight runs are shared with the tests
 
 from slipstick.program import counted_program
-from slipstick.program.counts import Counts
 from slipstick_workloads import START
+from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Read, Release, SharedProgram, Write
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run

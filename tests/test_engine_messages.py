@@ -67,8 +67,8 @@ from slipstick.model.system import (
     superstep_model,
 )
 from slipstick.program import PROGRAMS, counted_program
-from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.program.operations import MachineOperations
+from slipstick_workloads.counts import Counts, ProcessorTally
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
 from tests.method.test_waits_for_signals import REFUSED as WAITS_REFUSED
 from tests.paper import machine

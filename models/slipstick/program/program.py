@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,9 +12,23 @@ from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Dimension, Expr, Number, Parameter
 from slipstick.model.machine import Machine, SharedMemory
 from slipstick.model.system import Model
-from slipstick.program.counts import Counts
 
-InputValue = Expr | tuple[Expr, ...] | str | Counts
+
+class ProgramData(ABC):
+    """What a program reads from a file of a kind of its own, such as counts of its operations."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data, as such a file has it."""
+
+    @abstractmethod
+    def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
+        """Say where a machine, its quantities by path, is not the one of the data that a model takes by a name."""
+
+
+InputValue = Expr | tuple[Expr, ...] | str | ProgramData
 InputValues = Mapping[str, InputValue]
 
 
@@ -34,7 +49,7 @@ class Input:
     many : a list with one value for each part
     options : the words of which it is one; then it is not a quantity
     named : it names one of these of the machine, locks or barriers, or none; then it is not a quantity
-    counts : it is counts of a program, always to be given; then it is not a quantity
+    data : the kind of spec that it is read from, such as counts, always to be given; then it is not a quantity
     shapes : false where nothing but times is computed from it, so that no value of it needs another model
     """
 
@@ -48,7 +63,7 @@ class Input:
     many: bool = False
     options: tuple[str, ...] = ()
     named: str = ""
-    counts: bool = False
+    data: str = ""
     shapes: bool = True
 
     @property
@@ -113,8 +128,10 @@ class Program:
             if name not in known:
                 raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
         made = {name: checked_input(known[name], value) for name, value in given.items()}
-        if lacking := [each.name for each in self.inputs if each.counts and each.name not in made]:
-            raise ModelError(f"{self.name} needs {lacking[0]}: counts of a program, derived or measured")
+        if lacking := [each for each in self.inputs if each.data and each.name not in made]:
+            raise ModelError(
+                f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or measured"
+            )
         return {**self._defaults(machine, made), **made}
 
     def _defaults(self, machine: Machine | SharedMemory, made: InputValues) -> dict[str, InputValue]:
@@ -124,14 +141,14 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class CountedProgram(Program):
-    """A program whose operations on shared memory can be counted by running it.
+    """A program whose operations can be counted by running it.
 
     Parameters
     ----------
-    count : from values of the parameters that differ from their defaults, the counts
+    count : from values of the parameters that differ from their defaults, the counts, a `ProgramData`
     """
 
-    count: Callable[..., Counts] = field(kw_only=True)
+    count: Callable[..., Any] = field(kw_only=True)
 
 
 def one(inputs: InputValues, name: str) -> Expr:
@@ -192,9 +209,9 @@ def checked_input(each: Input, value: InputValue | float) -> InputValue:
     """
     if each.word:
         return _as_word(each, value)
-    if each.counts != isinstance(value, Counts):
-        raise ModelError(f"{each.name} takes {'counts' if each.counts else 'a quantity'}, got {value!r:.80}")
-    if isinstance(value, Counts):
+    if bool(each.data) != isinstance(value, ProgramData):
+        raise ModelError(f"{each.name} takes {each.data or 'a quantity'}, got {value!r:.80}")
+    if isinstance(value, ProgramData):
         return value
     if each.many and not (isinstance(value, tuple) and value):
         raise ModelError(f"{each.name} must be a list of values, one for each part")

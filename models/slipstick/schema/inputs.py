@@ -45,7 +45,7 @@ from slipstick.vocabulary import ACTIVITY, METHODS
 if TYPE_CHECKING:
     from slipstick.method.methods import Subject
     from slipstick.method.names import AnswerNames
-    from slipstick.program.counts import Counts
+    from slipstick.program.program import ProgramData
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class Inputs:
     sources : what each file says of the origin of its values
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
-    counts : of programs, by the name or file that they are asked for by
+    data : that programs read, by the name or file that it is asked for by
     """
 
     kind: str
@@ -172,7 +172,7 @@ class Inputs:
     sources: Mapping[str, str]
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    data: Mapping[str, ProgramData] = field(default_factory=dict)
 
     def checked(self) -> Any:
         """Check the whole tree; raises SpecError with every problem. The fields of what it gives are made at run time."""
@@ -195,11 +195,11 @@ class Inputs:
     def with_value(self, path: str, node: Node, library: Library) -> Inputs:
         """Put a value at a path; checked together with everything else."""
         changed = replace(self, tree=_put(self.tree, path, node, library))
-        if not self.counts:
+        if not self.data:
             return changed
-        from slipstick.schema.programs import counts_named
+        from slipstick.schema.programs import data_named
 
-        return replace(changed, counts=counts_named(self.name, changed.tree, library))
+        return replace(changed, data=data_named(self.name, changed.tree, library))
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
@@ -550,9 +550,7 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
     _check_machine(inputs, numbers, sample)
     notes, known, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
-        from slipstick.schema.programs import counts_notes
-
-        notes = (*notes, *counts_notes(inputs, numbers))
+        notes = (*notes, *(note for name, data in inputs.data.items() for note in data.notes(name, numbers)))
         known = factors(spec.technology, numbers)
         shapeless = frozenset(each.name for each in PROGRAMS[inputs.name].inputs if not each.shapes)
     elif "machine" in inputs.tree.entries and not any(path.startswith(MACHINE) for path in sample.parameters):
@@ -568,7 +566,7 @@ def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
         for path, each in leaves(inputs.tree)
         if not path.startswith("technology.") and path not in found and path.rpartition(".")[0] not in found
     )
-    return inputs.name, words, tuple(map(id, inputs.counts.values()))
+    return inputs.name, words, tuple(map(id, inputs.data.values()))
 
 
 def _shared_shape(

@@ -44,12 +44,12 @@ _SPECS = {
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "central-server"),
     "study": ("studies", "kinds.study:StudySpec", "isoefficiency"),
-    "counts": ("counts", "programs:CountsSpec", "raytrace-numbered-1"),
 }
 
 KINDS: Mapping[str, SpecKind] = Registry(
     "slipstick.kinds",
-    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()},
+    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()}
+    | {"counts": SpecKind("counts", "slipstick_workloads.counts:CountsSpec", "raytrace-numbered-1")},
 )
 """Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the user's."""
 

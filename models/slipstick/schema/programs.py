@@ -1,20 +1,19 @@
-"""Programs: what they are solved with (machine, workload, counts), the files that say so, and their models."""
+"""Programs: what they are solved with (machine, workload, data of their own), the files that say so, and their models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
-from slipstick.errors import ModelError, Problem, SpecError, did_you_mean, short
+from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.expression.nodes import Dimension, Expr, Parameter
 from slipstick.model.machine import Network, SharedMemory
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.program.counts import Counts
-from slipstick.program.program import CountedProgram, Input, Program
+from slipstick.program.program import CountedProgram, Input, Program, ProgramData
 from slipstick.program.program import InputValue as ProgramGiven
 from slipstick.schema.inputs import (
     Inputs,
@@ -27,19 +26,8 @@ from slipstick.schema.inputs import (
     with_technology,
 )
 from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
-from slipstick.schema.kinds.quantity import (
-    Described,
-    Factors,
-    Formula,
-    Given,
-    Name,
-    Note,
-    Quantity,
-    Spec,
-    broken_rule,
-    validate,
-)
-from slipstick.schema.library import Library, is_shared_memory, names
+from slipstick.schema.kinds.quantity import Described, Factors, Formula, Given, Name, Note, Quantity, Spec, validate
+from slipstick.schema.library import Library, is_shared_memory, names, spec_model
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 from slipstick.schema.values import DescribedValue, hardware_of, read_formula
 
@@ -50,91 +38,6 @@ class WorkloadSpec(Described):
     workload: Literal[1] = Field(description="version of this format")
     model: Note = Field(description="the program, as slipstick list names it")
     inputs: dict[str, Any] = Field(default_factory=dict, description="values of the program's inputs, by name")
-
-
-WholeNumber = Annotated[int, Field(ge=0)]
-Pair = Annotated[list[WholeNumber], Field(min_length=2, max_length=2)]
-Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
-
-
-class MessagesSpec(Spec):
-    """Messages by kind: how many, and their bytes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
-
-    request: Pair | None = Field(None, description="for diffs or a page")
-    page: Pair | None = Field(None, description="whole pages")
-    diffs: Pair | None = Field(None, description="replies with diffs")
-    lock_request: Pair | None = Field(None, alias="lock request", description="for a lock, forwarded or not")
-    lock_reply: Pair | None = Field(None, alias="lock reply", description="the lock with its write notices")
-    arrive: Pair | None = Field(None, description="to a barrier's manager")
-    leave: Pair | None = Field(None, description="from a barrier's manager")
-    notices: Pair | None = Field(None, description="at an eager release")
-    acknowledgement: Pair | None = Field(None, description="of notices")
-
-
-class TallySpec(Spec):
-    """What one processor did in one phase; what is left out is 0."""
-
-    work: WholeNumber = Field(0, description="done, in the program's unit")
-    faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
-    write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
-    empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
-    twins: WholeNumber = Field(0, description="pages copied before a write")
-    collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
-    collections: WholeNumber = Field(0, description="garbage collections")
-    acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
-    waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
-    ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
-    ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")
-    intervals: WholeNumber = Field(0, description="closed with at least one page written")
-    notices: WholeNumber = Field(0, description="write notices received")
-    invalidated: WholeNumber = Field(0, description="pages")
-    diffs_made: WholeNumber = Field(0, description="diffs made")
-    diff_bytes_made: WholeNumber = Field(0, description="of these, in bytes")
-    served_diffs: WholeNumber = Field(0, description="requests for diffs answered")
-    served_pages: WholeNumber = Field(0, description="requests for whole pages answered")
-    forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
-    granted: WholeNumber = Field(0, description="locks handed over to others")
-    sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
-    received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
-
-
-class CountedPhaseSpec(Spec):
-    """What all processors did between two barriers."""
-
-    name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
-    repeat: int = Field(1, ge=1, description="how many phases this stands for, whose counts are added up")
-    tallies: list[TallySpec] = Field(description="one for each processor")
-
-
-class CountsSpec(Described):
-    """What a program made the protocol do, by phase and processor."""
-
-    counts: Literal[1] = Field(description="version of this format")
-    command: Note = Field("", description="that made the file, with all parameters")
-    version: Note = Field("", description="of slipstick that made the file")
-    program: Note = Field(description="its name")
-    processors: int = Field(ge=1, le=4096, description="that ran it; the first one manages barriers")
-    page: int = Field(ge=1, description="size of a page, in bytes")
-    unit: Note = Field(description="what one unit of work is")
-    phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
-
-    def check_rules(self) -> None:
-        for index, each in enumerate(self.phases):
-            if len(each.tallies) != self.processors:
-                why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
-                raise broken_rule(why, "phases", index, "tallies")
-        try:
-            _ = self.counted
-        except ModelError as error:
-            raise broken_rule(str(error), "phases") from None
-
-    @cached_property
-    def counted(self) -> Counts:
-        """Give the counts themselves."""
-        names = {"program", "processors", "page", "unit", "phases"}
-        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True))
 
 
 def machines_for(program: Program) -> list[str]:
@@ -184,32 +87,20 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
         entries.update(_workload_inputs(name, settings["workload"], library))
     input_names = [each.name for each in PROGRAMS[name].inputs]
     tree, notes = with_technology(Table(entries, mark), name, input_names, settings, values, library)
-    form, counts = program_spec(PROGRAMS[name]), counts_named(name, tree, library)
-    if counts or isinstance(PROGRAMS[name], CountedProgram):
+    form, data = program_spec(PROGRAMS[name]), data_named(name, tree, library)
+    if data or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
-    return Inputs("program", name, tree, form, library.sources, notes=notes, counts=counts)
+    return Inputs("program", name, tree, form, library.sources, notes=notes, data=data)
 
 
-def counts_named(name: str, tree: Table, library: Library) -> dict[str, Counts]:
-    """Read the counts that a program's inputs name."""
-    found: dict[str, Counts] = {}
+def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
+    """Read the data that a program's inputs name."""
+    found: dict[str, ProgramData] = {}
     for each in PROGRAMS[name].inputs:
-        node = tree.entries[each.name].node if each.counts and each.name in tree.entries else None
+        node = tree.entries[each.name].node if each.data and each.name in tree.entries else None
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
-            found[node.value] = load_counts(node.value, node.mark, library)
+            found[node.value] = load_data(each.data, node.value, node.mark, library)
     return found
-
-
-def counts_notes(inputs: Inputs, parameters: Mapping[str, Parameter]) -> Iterator[str]:
-    """Say where the machine is not that of the counts."""
-    for name, counts in inputs.counts.items():
-        for path, counted, unit in (
-            ("machine.memory.page", counts.page, " B"),
-            ("machine.processors.count", counts.processors, ""),
-        ):
-            stated = parameters[path].value
-            if stated != counted:
-                yield f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which is taken; count anew for others"
 
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
@@ -226,15 +117,16 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
         )
 
 
-def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
-    """Read counts by their name in the catalogue, or from a file.
+def load_data(kind: str, reference: str, mark: Mark, library: Library) -> ProgramData:
+    """Read data of a program by their name in the catalogue, or from a file.
 
     Raises
     ------
     SpecError : there are none of that name; everything that is wrong with the file
     """
-    tree = library.load("counts", reference, mark, "counts")
-    return library.once(id(tree), lambda: validate(CountsSpec, tree).counted, tree)
+    tree = library.load(kind, reference, mark, kind)
+    spec: Any = spec_model(kind, tree)
+    return library.once(id(tree), lambda: cast(ProgramData, validate(spec, tree).data), tree)
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
@@ -282,7 +174,7 @@ def _field(each: Input) -> tuple[Any, Any]:
         return Literal[each.options] | None, Field(None, description=each.meaning)
     if each.named:
         return Name | None, Field(None, description=each.meaning)
-    if each.counts:
+    if each.data:
         return Note, Field(description=each.meaning)
     limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
     if each.many:
@@ -321,8 +213,8 @@ def _given(program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str,
             formulas[each.name] = (value, each.dimension)
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
-        elif isinstance(value, str) and each.counts:
-            made[each.name] = inputs.counts[value]
+        elif isinstance(value, str) and each.data:
+            made[each.name] = inputs.data[value]
         elif isinstance(value, str):
             made[each.name] = value
             problems += _unknown_part(each, value, inputs, spec)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +12,6 @@ from slipstick.law import LAWS
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.report.equations import Equations, Explanation
 from slipstick.schema.inputs import Settings, build, build_workload, model_names, resolve
@@ -30,7 +28,6 @@ from slipstick.schema.library import (
     spec_names,
     unknown_name,
 )
-from slipstick.schema.programs import CountsSpec
 from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, read_text
 from slipstick.schema.values import DescribedValue, entries, with_sources
 
@@ -86,9 +83,7 @@ def shown(name: str) -> CatalogueEntry:
         if kind == "workload"
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
-    text = file_text(find(kind, name)) if kind in ("activity", "study", "trend") else ""
-    if isinstance(spec, CountsSpec):
-        text = _totals(spec.counted)
+    text = file_text(find(kind, name)) if kind in ("activity", "study", "trend") else getattr(spec, "summary", str)()
     return CatalogueEntry(
         kind, Path(name).stem, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
     )
@@ -153,16 +148,6 @@ def _title(kind: str, name: str) -> str:
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
     return str(plain(node)) if node is not None else ""
-
-
-def _totals(counts: Counts) -> str:
-    """Say what was counted in all: the file itself has it by phase and processor."""
-    lines = [f"processors: {counts.processors}", f"page: {counts.page} B", f"phases: {len(counts.phases)}"]
-    totals = {each.name: counts.total(each.name) for each in fields(ProcessorTally)}
-    lines += [
-        f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "") for name, total in totals.items() if total
-    ]
-    return "\n".join([*lines, f"bytes sent: {counts.bytes_sent()}"])
 
 
 def _program(name: str) -> CatalogueEntry:

@@ -33,10 +33,10 @@ from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
-from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
 from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
+from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import software
 
 FEW = 64
@@ -250,7 +250,11 @@ APPLICATION = Program(
     f"{PARSONS}, section on the application model",
     (
         Input(
-            "counts", COUNT, "of its faults, locks and messages: a name in the catalogue, or a file", None, counts=True
+            "counts",
+            COUNT,
+            "of its faults, locks and messages: a name in the catalogue, or a file",
+            None,
+            data="counts",
         ),
         *COMMON,
     ),

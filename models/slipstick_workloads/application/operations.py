@@ -16,8 +16,8 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
 from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
-from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.program.program import InputValues
+from slipstick_workloads.counts import Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import Endpoint, barrier_slave, diff_request, lock, page_fault
 
 Key = tuple[int, int]

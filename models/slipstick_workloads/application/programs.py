@@ -10,9 +10,9 @@ from slipstick.expression.nodes import BYTES, COUNT
 from slipstick.law.symbols import PARSONS
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
-from slipstick.program.counts import Counts
 from slipstick.program.program import CountedProgram, Input, InputValues, checked_input, number
 from slipstick_workloads.application.model import COMMON, application, check_sequential
+from slipstick_workloads.counts import Counts
 
 LARGEST = 20000.0
 """Largest size of a program; counting more would take hours and more memory than there is."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 
-from slipstick.program.counts import CountedPhase, Counts, Exchange, ProcessorTally
+from slipstick_workloads.counts import CountedPhase, Counts, Exchange, ProcessorTally
 
 _SUMS = [each.name for each in fields(ProcessorTally) if each.default == 0]
 """Counts that are plain numbers."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from slipstick.program.counts import CountedPhase, ProcessorTally
+from slipstick_workloads.counts import CountedPhase, ProcessorTally
 from slipstick_workloads.release_consistency.accesses import WORD, Pages
 from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.protocol import Protocol

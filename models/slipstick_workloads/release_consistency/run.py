@@ -14,7 +14,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from slipstick.errors import ModelError
-from slipstick.program.counts import Counts
+from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.accesses import (
     WORD,
     Access,

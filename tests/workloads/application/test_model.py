@@ -13,11 +13,11 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.names import names_of, parameters_of_model
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled
-from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 from slipstick.schema.inputs import built_with
 from slipstick.schema.library import Library
-from slipstick.schema.programs import load_counts
+from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
+from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from tests.closed_form import solve
 from tests.specs import settings
 
@@ -250,7 +250,7 @@ def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
 @pytest.mark.parametrize("name", ["raytrace-image-128", "is"])
 def test_a_sample_has_names_and_parameters_of_the_whole(name: str) -> None:
     """A study is checked by it, so what it lacks may be there, but what it has must be."""
-    given, on = load_counts(name, Mark("", 1, 1), Library()), machine()
+    given, on = load_data("counts", name, Mark("", 1, 1), Library()), machine()
     build, build_sample = PROGRAMS["dvsm/application"].builders(on, counts=given, sequential=10.0)
     assert build_sample is not None
     whole, part = build(), build_sample()

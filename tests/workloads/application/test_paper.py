@@ -14,7 +14,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import scaled
 from slipstick.schema.library import Library
-from slipstick.schema.programs import load_counts
+from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
 from tests.house.code import ROOT
 
@@ -30,7 +30,7 @@ def compiled(name: str, network: str) -> ClosedForm:
     machine = load(f"machine/rs6000-43p-{network}")
     assert isinstance(machine, Machine)
     row = TABLE_1[name]
-    counts = load_counts(row["counts"], Mark(name, 1, 1), Library())
+    counts = load_data("counts", row["counts"], Mark(name, 1, 1), Library())
     ahead = {"prefetched_faults": 0.0, "prefetched_locks": 0.0}
     model = PROGRAMS["dvsm/application"].on(machine, counts=counts, sequential=row["sequential"], **ahead)
     return ClosedForm(scaled(model, {"protocol": Parameter("technology.protocol", value=1.0)}))

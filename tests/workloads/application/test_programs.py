@@ -9,7 +9,7 @@ import yaml
 
 from slipstick.errors import UnknownNameError
 from slipstick.program import counted_program
-from slipstick.program.counts import Counts
+from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.compact import compact
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.sphere import sphere

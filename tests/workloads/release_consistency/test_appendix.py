@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from slipstick.program.counts import Counts
+from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.accesses import (
     Access,
     Acquire,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from slipstick.program.counts import ProcessorTally
+from slipstick_workloads.counts import ProcessorTally
 from slipstick_workloads.release_consistency.accesses import (
     Access,
     Acquire,

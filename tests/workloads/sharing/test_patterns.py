@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.program.counts import CountedPhase, Counts
+from slipstick_workloads.counts import CountedPhase, Counts
 from slipstick_workloads.release_consistency.accesses import Write
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes

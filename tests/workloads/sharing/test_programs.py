@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from slipstick.program.counts import Counts
 from slipstick_workloads import START
+from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Release, SharedProgram, Write
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run

@@ -315,6 +315,10 @@ class Described(Spec):
         """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of file is known, none."""
         return []
 
+    def summary(self) -> str:
+        """Say what the file holds that is no quantity; by default nothing."""
+        return ""
+
     title: Note = Field("", description="one line for tables and catalogues")
     source: Note = Field(
         "", description="where the values come from, unless one says otherwise; a key of sources, or text"

@@ -9,10 +9,10 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
-from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.schema.library import Library
-from slipstick.schema.programs import TallySpec, load_counts
+from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
+from slipstick_workloads.counts import Counts, ProcessorTally, TallySpec
 
 MEASURED = """counts: 1
 title: Measured elsewhere
@@ -28,7 +28,8 @@ phases:
 def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(MEASURED)
-    found = load_counts(str(path), Mark("here", 1, 1), Library())
+    found = load_data("counts", str(path), Mark("here", 1, 1), Library())
+    assert isinstance(found, Counts)
     assert (found.total("work"), found.total("faults"), found.phases[0].repeat) == (100, 20, 10)
     assert Counts.from_dict(found.to_dict()) == found
     given = ["--machine", "rs6000-43p-atm", "--set", f"counts={path}", "--set", "sequential=10 s"]
@@ -70,7 +71,7 @@ def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], messa
     path = tmp_path / "mine.yaml"
     path.write_text(MEASURED.replace(*change))
     with pytest.raises(SpecError) as caught:
-        load_counts(str(path), Mark("here", 1, 1), Library())
+        load_data("counts", str(path), Mark("here", 1, 1), Library())
     assert message in str(caught.value)
 
 

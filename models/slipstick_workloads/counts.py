@@ -1,13 +1,19 @@
-"""Counts of the operations of each processor in each phase, as whole numbers and bytes."""
+"""Counts of the operations of each processor in each phase, as whole numbers and bytes, and the files that hold them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
 
 from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.nodes import Parameter
+from slipstick.program.program import ProgramData
+from slipstick.schema.kinds.quantity import Described, Note, Spec, broken_rule
 
 Exchange = tuple[int, int]
 
@@ -117,7 +123,7 @@ class CountedPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(ProgramData):
     """Counts of the operations of the protocol in a program; measured counts may have the same form.
 
     Parameters
@@ -152,6 +158,16 @@ class Counts:
                     before, carried = found.get(parts, (0, 0))
                     found[parts] = before + number, carried + number * size
         return dict(sorted(found.items()))
+
+    def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
+        """Say where the machine is not that of the counts."""
+        for path, counted, unit in (
+            ("machine.memory.page", self.page, " B"),
+            ("machine.processors.count", self.processors, ""),
+        ):
+            stated = machine[path].value
+            if stated != counted:
+                yield f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which is taken; count anew for others"
 
     def without(self, *names: str) -> Counts:
         """Leave out phases by name, such as a start-up that was not measured."""
@@ -263,3 +279,100 @@ def _known(what: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
     for name in data:
         if name not in allowed:
             raise ModelError(f"{what} cannot hold {name!r}{did_you_mean(name, allowed)}")
+
+
+WholeNumber = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[WholeNumber], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
+
+
+class MessagesSpec(Spec):
+    """Messages by kind: how many, and their bytes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    request: Pair | None = Field(None, description="for diffs or a page")
+    page: Pair | None = Field(None, description="whole pages")
+    diffs: Pair | None = Field(None, description="replies with diffs")
+    lock_request: Pair | None = Field(None, alias="lock request", description="for a lock, forwarded or not")
+    lock_reply: Pair | None = Field(None, alias="lock reply", description="the lock with its write notices")
+    arrive: Pair | None = Field(None, description="to a barrier's manager")
+    leave: Pair | None = Field(None, description="from a barrier's manager")
+    notices: Pair | None = Field(None, description="at an eager release")
+    acknowledgement: Pair | None = Field(None, description="of notices")
+
+
+class TallySpec(Spec):
+    """What one processor did in one phase; what is left out is 0."""
+
+    work: WholeNumber = Field(0, description="done, in the program's unit")
+    faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
+    write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
+    empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
+    twins: WholeNumber = Field(0, description="pages copied before a write")
+    collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
+    collections: WholeNumber = Field(0, description="garbage collections")
+    acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
+    waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
+    ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
+    ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")
+    intervals: WholeNumber = Field(0, description="closed with at least one page written")
+    notices: WholeNumber = Field(0, description="write notices received")
+    invalidated: WholeNumber = Field(0, description="pages")
+    diffs_made: WholeNumber = Field(0, description="diffs made")
+    diff_bytes_made: WholeNumber = Field(0, description="of these, in bytes")
+    served_diffs: WholeNumber = Field(0, description="requests for diffs answered")
+    served_pages: WholeNumber = Field(0, description="requests for whole pages answered")
+    forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
+    granted: WholeNumber = Field(0, description="locks handed over to others")
+    sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+    received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+
+
+class CountedPhaseSpec(Spec):
+    """What all processors did between two barriers."""
+
+    name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
+    repeat: int = Field(1, ge=1, description="how many phases this stands for, whose counts are added up")
+    tallies: list[TallySpec] = Field(description="one for each processor")
+
+
+class CountsSpec(Described):
+    """What a program made the protocol do, by phase and processor."""
+
+    counts: Literal[1] = Field(description="version of this format")
+    command: Note = Field("", description="that made the file, with all parameters")
+    version: Note = Field("", description="of slipstick that made the file")
+    program: Note = Field(description="its name")
+    processors: int = Field(ge=1, le=4096, description="that ran it; the first one manages barriers")
+    page: int = Field(ge=1, description="size of a page, in bytes")
+    unit: Note = Field(description="what one unit of work is")
+    phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
+
+    def check_rules(self) -> None:
+        for index, each in enumerate(self.phases):
+            if len(each.tallies) != self.processors:
+                why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
+                raise broken_rule(why, "phases", index, "tallies")
+        try:
+            _ = self.data
+        except ModelError as error:
+            raise broken_rule(str(error), "phases") from None
+
+    @cached_property
+    def data(self) -> Counts:
+        """The counts themselves."""
+        names = {"program", "processors", "page", "unit", "phases"}
+        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True))
+
+    def summary(self) -> str:
+        """Say what was counted in all: the file itself has it by phase and processor."""
+        counts = self.data
+        lines = [f"processors: {counts.processors}", f"page: {counts.page} B", f"phases: {len(counts.phases)}"]
+        totals = {name: counts.total(name) for name in _NAMES}
+        lines += [
+            f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "")
+            for name, total in totals.items()
+            if total
+        ]
+        return "\n".join([*lines, f"bytes sent: {counts.bytes_sent()}"])

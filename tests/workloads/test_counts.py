@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from slipstick.program.counts import Counts
+from slipstick_workloads.counts import Counts
 
 
 def test_counts_that_are_zero_may_be_left_out() -> None:
