@@ -23,7 +23,7 @@ report: $(VENV)/.demo ## rebuild every committed report
 	$(BIN)/slipstick statements reports/*/ --out reports/papers.md
 
 docs: $(VENV)/.test ## build the documentation as a site
-	$(BIN)/sphinx-build -q -W -b html models/slipstick/documentation build/docs
+	$(BIN)/sphinx-build -q -W -b html -c docs models/slipstick/documentation build/docs
 	@echo open build/docs/index.html
 
 format: $(VENV)/.test ## put the code in its usual form

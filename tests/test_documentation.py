@@ -81,7 +81,7 @@ def test_a_notebook_shows_what_its_cells_give_today(path: Path) -> None:
 
 def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:
     built = run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "-E", FOLDER, tmp_path],
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-E", "-c", ROOT / "docs", FOLDER, tmp_path],
         check=False,
         capture_output=True,
         text=True,

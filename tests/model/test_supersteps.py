@@ -7,8 +7,9 @@ import pytest
 from slipstick import Simulation, dump, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
-from slipstick.model.activity import delay, fork, hold, parallel, pipeline, relabelled, serial, service
+from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
 from slipstick.model.system import Model, scaled, superstep_model
+from slipstick_workloads.application.operations import relabelled
 from tests.bounds import bounds
 
 

@@ -543,32 +543,6 @@ def mapped(
     return again(activity)
 
 
-def relabelled(activity: Activity, prefix: str, component: str | None = None, queues: bool = True) -> Activity:
-    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several such trees.
-
-    Parameters
-    ----------
-    activity : the tree
-    prefix : put before each name
-    component : of all steps; None keeps their own
-    queues : keep the resources; else each step becomes a delay
-
-    >>> from slipstick.model.activity import service
-    >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
-    service('bus', 2.0, name='read.ask', component='memory')
-    """
-
-    def change(step: Step) -> Step:
-        return replace(
-            step,
-            name=prefix + step.name,
-            component=step.component if component is None else component,
-            resource=step.resource if queues else None,
-        )
-
-    return mapped(activity, change, lambda name: prefix + name)
-
-
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 """What names a step, a resource or a component: no spaces, so that it can stand in a path."""
 

@@ -30,12 +30,12 @@ from typing import Any
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME
 from slipstick.law.symbols import PARSONS
-from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
+from slipstick.model.activity import Activity, Then, choose, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
-from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
+from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of, relabelled
 from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import software
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
-from slipstick.model.activity import Activity, relabelled, repeat, then
+from slipstick.model.activity import Activity, Step, mapped, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.program import InputValues
 from slipstick_workloads.counts import Counts, ProcessorTally
@@ -308,6 +308,32 @@ class Operations:
 def _named(key: Key) -> str:
     """Name a class by its parts and the power of two above the size of their replies."""
     return f"{key[0]}x{1 << key[1]}"
+
+
+def relabelled(activity: Activity, prefix: str, component: str | None = None, queues: bool = True) -> Activity:
+    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several such trees.
+
+    Parameters
+    ----------
+    activity : the tree
+    prefix : put before each name
+    component : of all steps; None keeps their own
+    queues : keep the resources; else each step becomes a delay
+
+    >>> from slipstick import service
+    >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
+    service('bus', 2.0, name='read.ask', component='memory')
+    """
+
+    def change(step: Step) -> Step:
+        return replace(
+            step,
+            name=prefix + step.name,
+            component=step.component if component is None else component,
+            resource=step.resource if queues else None,
+        )
+
+    return mapped(activity, change, lambda name: prefix + name)
 
 
 def _one(inputs: InputValues, name: str) -> Expr:
