@@ -3,7 +3,7 @@
 1,000 replications take some minutes on one core. Beside the coverage stands its own standard error, the mean size of a
 run, and the runs that did not converge.
 
-    python benchmarks/interval_coverage.py [--replications 1000] [--parts 4]
+    python benchmarks/interval_coverage.py [--replications 1000] [--first 0] [--only 0.9] [--parts 4]
 """
 
 from __future__ import annotations
@@ -46,20 +46,28 @@ def closed_network() -> tuple[Plan, float]:
     return builder.plan(), time_
 
 
-def coverage(title: str, make: Callable[[], tuple[Plan, float]], replications: int, events: int, parts: int) -> None:
+MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
+    "M/M/1, utilization 0.5": lambda: open_station(0.5),
+    "closed network, N = 10": closed_network,
+    "M/M/1, utilization 0.9": lambda: open_station(0.9),
+}
+
+
+def coverage(title: str, make: Callable[[], tuple[Plan, float]], seeds: range, events: int, parts: int) -> None:
     plan, truth = make()
     held = cycles = unsure = 0
     begin = time.perf_counter()
-    for seed in range(replications):
+    for seed in seeds:
         found = simulate(plan, Simulation(seed, kernel="compiled", events=events, replications=parts))
         estimate = found.mean_time()
         unsure += not found.converged
         cycles += found.cycles
         held += estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
+    replications = len(seeds)
     share = held / replications
     error = math.sqrt(share * (1 - share) / replications)
     print(
-        f"{title:<28} covers {100 * share:5.1f} % +- {100 * error:.1f}, mean run {cycles / replications:12,.0f} cycles, "
+        f"{title:<28} covers {held:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run {cycles / replications:12,.0f} cycles, "
         f"not converged {unsure}, {time.perf_counter() - begin:.0f} s",
         flush=True,
     )
@@ -69,13 +77,16 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed, where the seeds are run in pieces")
     parser.add_argument("--parts", type=int, default=1, help="independent runs that each simulation is parted into")
+    parser.add_argument("--only", default="", help="the models whose title holds this text")
     parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = parser.parse_args()
     count, events = (2, 2_000) if asked.short else (asked.replications, Simulation(1).events)
-    coverage("M/M/1, utilization 0.5", lambda: open_station(0.5), count, events, asked.parts)
-    coverage("closed network, N = 10", closed_network, count, events, asked.parts)
-    coverage("M/M/1, utilization 0.9", lambda: open_station(0.9), count, events, asked.parts)
+    seeds = range(asked.first, asked.first + count)
+    for title, make in MODELS.items():
+        if asked.only in title:
+            coverage(title, make, seeds, events, asked.parts)
 
 
 if __name__ == "__main__":

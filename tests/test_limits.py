@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import pytest
 
 from slipstick import run, solve, sweep
 from slipstick.cli.main import main
-from slipstick.errors import InputError, NoAnswerError, SlipstickError, UnknownNameError
+from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
 from slipstick.limits import LIMITS, check_cost, given_limits, limited
+from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine
+from slipstick_measure.traces.readers import read_trace
 from tests.study.test_engine import blocks, times
 
 STUDY = """study: 1
@@ -94,3 +98,61 @@ def test_all_limits_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["limits", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)["limits"]
     assert {name: each["value"] for name, each in values.items()} == {name: each.value for name, each in LIMITS.items()}
+
+
+SPEC = "queueing-network: 1\nclasses: {a: {population: 2}}\nstations: {cpu: {service: {a: 10 ms}}}\n"
+DATA = "p,time [s]\n1,8\n2,5\n"
+TRACE = "processor,event,source,destination,time [us]\na,enter,,work,0\na,leave,,work,5\n"
+ARRIVALS = (
+    "queueing-network: 1\nclasses: {a: {trace: {file: data.csv, of: gaps}}}\nstations: {cpu: {service: {a: 10 ms}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "name", "least"),
+    [
+        ({"a.yaml": SPEC}, ["check", "a.yaml"], "spec_bytes", len(SPEC)),
+        ({"a.yaml": SPEC}, ["check", "a.yaml"], "spec_values", 9),
+        ({"t.csv": DATA}, ["measured", "t.csv"], "data_bytes", len(DATA)),
+        ({"t.csv": DATA}, ["fit", "t.csv"], "data_bytes", len(DATA)),
+        ({"t.csv": TRACE}, ["trace", "t.csv"], "trace_bytes", len(TRACE)),
+        ({"t.csv": TRACE}, ["measured", "t.csv"], "events", 4),
+        ({"a.yaml": ARRIVALS, "data.csv": "gap [s]\n1\n2\n"}, ["check", "a.yaml"], "data_bytes", 12),
+        ({"a.yaml": ARRIVALS, "data.csv": "gap [s]\n1\n2\n"}, ["check", "a.yaml"], "arrivals", 2),
+        ({}, ["measured", "-"], "input_bytes", len(DATA)),
+    ],
+)
+def test_readers_refuse_more_than_their_limit_and_read_what_it_allows(
+    files: dict[str, str],
+    command: list[str],
+    name: str,
+    least: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in files.items():
+        (tmp_path / file).write_text(text)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(DATA.encode())))
+    standard_input.cache_clear()
+    assert main([*command, "--limit", f"{name}={least - 1}"]) == 2
+    refused = capsys.readouterr().err
+    assert f"the limit is {least - 1}" in refused or f"more than {least - 1} " in refused
+    assert f"or allow more with --limit {name}=" in refused
+    assert main([*command, "--limit", f"{name}={least}"]) in (0, 1), capsys.readouterr().err  # a fit needs more runs
+    standard_input.cache_clear()
+
+
+def test_a_file_over_its_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.prv").write_text("#Paraver (1):9:1:1\n")
+    for read in ("open", "os.open"):
+        monkeypatch.setattr(f"builtins.{read}" if read == "open" else read, pytest.fail)
+    with limited({"trace_bytes": 5}), pytest.raises(SpecError, match="19 bytes are too many; the limit is 5"):
+        read_trace(tmp_path / "t.prv")
+
+
+def test_what_a_packed_trace_unpacks_to_counts(tmp_path: Path) -> None:
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TRACE.encode() + b"\n" * 100_000))
+    with limited({"trace_bytes": 5_000}), pytest.raises(SpecError, match="more than 5,000 bytes; cut the trace"):
+        read_trace(tmp_path / "t.csv.gz")

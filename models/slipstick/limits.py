@@ -26,20 +26,31 @@ class CostLimit:
 
 
 LIMITS = {
-    "states": CostLimit(3e5, "states of a Markov chain", "1 KB and 0.1 ms each"),
+    "states": CostLimit(3e5, "states of a Markov chain", "4 KB and 0.2 to 1 ms each"),
     "ticks": CostLimit(
         1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"
     ),
-    "lattice": CostLimit(1e7, "populations that an exact method of a network goes through", "100 B and 0.5 us each"),
-    "terms": CostLimit(2e8, "terms of a convolution in logarithms", "10 ns each"),
+    "lattice": CostLimit(
+        1e7, "populations that an exact method of a network goes through", "up to 400 B and 10 us each"
+    ),
+    "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each"),
     "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
-    "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "1 KB each"),
+    "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "2 KB each"),
     "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
     "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
     "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "4 us for each pair"),
-    "points": CostLimit(2e7, "points of a sweep that memory holds", "100 B each"),
+    "points": CostLimit(2e6, "points of a sweep that memory holds", "up to 2 KB and 20 us each"),
     "values": CostLimit(1e6, "values of one axis of a sweep", "100 B each"),
     "choices": CostLimit(1e6, "points that are chosen among", "1 us each and more"),
+    "spec_bytes": CostLimit(
+        2**20, "bytes of a spec; a study's own are read before its limits:", "up to 1 us and 30 B each"
+    ),
+    "spec_values": CostLimit(5e4, "values in a spec; a study's own likewise", "13 us and 400 B each"),
+    "data_bytes": CostLimit(2**24, "bytes of a file of measurements or of arrivals", "1 us and 30 B each"),
+    "arrivals": CostLimit(1e5, "arrivals in a file of them", "10 us and 600 B each"),
+    "trace_bytes": CostLimit(2**33, "bytes of a trace, also of what was packed", "0.2 us each"),
+    "events": CostLimit(2e7, "events of a trace", "4 us each"),
+    "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }
 """By name. What one point may take of time and of memory is limited as well, where a study asks for it."""
 
@@ -102,6 +113,11 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
     if cost > limit(name):
         raise error(f"{what}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}")
+
+
+def too_many(name: str, what: str, otherwise: str) -> str:
+    """Word that a count went over its limit before all was counted, with the way to raise it."""
+    return f"more than {limit(name):,.0f} {what}; {otherwise}, {way_out(name)}"
 
 
 def way_out(name: str, cost: float | None = None) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.limits import limited
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
-from slipstick_measure.readers import reading
 from tests.measure.data import SAMPLES, Hints, account, read_sample, refused, sample
 
 HEAD = "p,n,region,metric,unit,value,repetition\n"
@@ -365,13 +365,15 @@ def test_a_profile_is_as_strict_as_any_spec(tmp_path: Path) -> None:
     assert "events of memory need the wait of memory beside them" in refused(tmp_path, lone, "x.yaml")[0]
 
 
-def test_a_large_file_and_a_missing_one_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_and_a_missing_one_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, b"p,time [s]\n1,\xff") == [
         "x.csv:2:3: byte 0xff is not UTF-8; save the file as UTF-8 text"
     ]
-    monkeypatch.setattr(reading, "MOST_BYTES", 10)
-    why = "x.csv:1:1: 20 bytes are too many; at most 10 are read: keep what you need of it, or split it"
-    assert refused(tmp_path, "p,time [s]\n1,2\n2,345") == [why]
+    why = "x.csv:1:1: 20 bytes are too many; the limit is 10: keep what you need of it, or split it, or allow more with"
+    with limited({"data_bytes": 10}):
+        assert refused(tmp_path, "p,time [s]\n1,2\n2,345") == [
+            f"{why} --limit data_bytes=21 (limits: in a study, limits= in Python)"
+        ]
     with pytest.raises(Exception, match="there is no such file; check its name"):
         read(tmp_path / "other.csv")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE, complete, json_option, out_option, print_json, write_text
+from slipstick.cli.console import DONE, complete, json_option, model_limit_option, out_option, print_json, write_text
 from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 
 
@@ -97,6 +97,7 @@ def new(kind: str, name: str, out: Path | None) -> int:
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, shell_complete=complete("spec"))
+@model_limit_option
 @json_option
 def check(specs: Sequence[str], as_json: bool) -> int:
     """Check SPECS, files or names in the catalogue, and everything they name, without solving anything."""

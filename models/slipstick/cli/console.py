@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DONE, NO_ANSWER = 0, 1
-
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 set_option = click.option(
@@ -120,7 +120,7 @@ def refuse(place: str, message: str) -> NoReturn:
     raise SpecError([Problem(place, 1, 1, "", message)])
 
 
-def limit_option(text: str, **how: Any) -> Any:
+def limit_option(text: str, **how: Any) -> Callable[[_Function], _Function]:
     """Make the option that gives limits, which hold for as long as the command runs."""
     return click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help=text, **how)
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
-from slipstick.schema.text import Mark, Node, Scalar, Table, at, from_plain, replace
+from slipstick.limits import check_cost
+from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, from_plain, replace
 from slipstick.units import to_base
 
 if TYPE_CHECKING:
     from slipstick.schema.library import Library
 
-MOST_ARRIVALS = 100_000
 """Arrivals of a trace at most: all are kept in mind."""
 
 
@@ -51,8 +51,8 @@ def with_traces(tree: Node, library: Library) -> Node:
             if strange or words.get("of", "times") not in _KINDS:
                 continue  # what is wrong with the keys is told when they are checked
             path = library.beside(file.text, file.mark)
-            library.keep_hash(path)
             gaps = _gaps(path, {key: str(each) for key, each in words.items()}, file.mark)
+            library.keep_hash(path)
             mean = math.fsum(gaps) / len(gaps)
             text = " ".join(repr(each / mean) for each in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
@@ -74,10 +74,7 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
 
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise wrong("is not text in UTF-8") from None
+    lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
     rows = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not rows:
         raise wrong("has no lines with numbers")
@@ -107,8 +104,7 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
         if value is None or not math.isfinite(value):
             raise wrong(f"line {line}: a number is wanted, got {short(row[column] if column < len(row) else '')}")
         numbers.append((line, value * scale))
-    if len(numbers) > MOST_ARRIVALS:
-        raise wrong(f"has {len(numbers):,} arrivals, and at most {MOST_ARRIVALS:,} are taken; keep a part of them")
+    check_cost("arrivals", len(numbers), f"has {len(numbers):,} arrivals", "keep a part of them", wrong)
     if words.get("of") != "gaps":
         numbers = [(line, later - sooner) for (_, sooner), (line, later) in pairwise(numbers)]
     for line, gap in numbers:

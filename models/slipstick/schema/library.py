@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -352,8 +353,8 @@ class Library:
 
     def keep_hash(self, path: Path) -> None:
         """Remember the hash of a file by a name that is the same on every machine."""
-        content = standard_input() if str(path) == STANDARD_INPUT else path.read_bytes()
-        self.hashes[self.portable_name(path)] = hashlib.sha256(content).hexdigest()
+        with BytesIO(standard_input()) if str(path) == STANDARD_INPUT else path.open("rb") as file:
+            self.hashes[self.portable_name(path)] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def portable_name(self, path: Path) -> str:
         """Name a file in the same way on every machine: from the shipped specs, or from the folder of the first file."""

@@ -37,6 +37,7 @@ from typing import Any, BinaryIO, NoReturn, TypeAlias
 import yaml
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
+from slipstick.limits import check_cost, limit, too_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +399,6 @@ def _fraction(text: str) -> tuple[float, str]:
     return value, ""
 
 
-MOST_VALUES = 50_000
 MOST_NESTED = 32
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256
@@ -489,7 +489,7 @@ class _TreeReader:
         self.problems: list[Problem] = []
         self.open: list[tuple[Mark, bool]] = []  # where each begins, and whether brackets enclose it
         self.last = Mark(file, 1, 1)
-        self.values = 0
+        self.values, self.most = 0, limit("spec_values")
 
     def report(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> None:
         self.problems.append(mark.problem(message, path))
@@ -541,8 +541,8 @@ class _TreeReader:
         mark = self.last = self.mark(event.start_mark)
         self.check_sharing(event, path)
         self.values += not is_key
-        if self.values > MOST_VALUES:
-            self.stop(mark, f"this is value {MOST_VALUES + 1:,}; a file can hold {MOST_VALUES:,}", path)
+        if self.values > self.most:
+            self.stop(mark, too_many("spec_values", "values", _ADVICE), path)
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, path, is_key, key)
         if isinstance(event, yaml.AliasEvent):
@@ -632,27 +632,26 @@ class _TreeReader:
         return text
 
 
-MOST_BYTES = 1024 * 1024
 STANDARD_INPUT = "-"
 """The name of a file that stands for standard input."""
 _ADVICE = "split the file, use `extends:`"
 
 
 def read_file(path: Path | str) -> Node:
-    """Read a spec from a file of at most 1 MiB of UTF-8 text.
+    """Read a spec from a file of UTF-8 text.
 
     Raises SpecError with all problems found; a file that is not there is one, too.
     """
     return read_text(file_text(path), shown_name(path))
 
 
-def file_text(path: Path | str, most: int = MOST_BYTES, advice: str = _ADVICE) -> str:
+def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE) -> str:
     """Read the text of a regular file.
 
     Parameters
     ----------
     path : the file
-    most : largest size that is read [B]
+    bound : limit of its size, by its name in `slipstick.limits`
     advice : what to do with a larger one
 
     Raises
@@ -660,16 +659,18 @@ def file_text(path: Path | str, most: int = MOST_BYTES, advice: str = _ADVICE) -
     SpecError : no such file, a device, too large, or not UTF-8
     """
     start = Mark(shown_name(path), 1, 1)
-    with _opened(path, start, most, advice) as file:
-        return _decoded(file.read(most + 1) or b"", start)
+    with _opened(path, start, bound, advice) as file:
+        data = _up_to(bound, file)
+    _check_size(len(data), start, bound, advice)  # a file that grows, or tells no size as those of /proc
+    return _decoded(data, start)
 
 
-def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -> Iterator[str]:
+def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
     """Read the text of a regular file piece by piece, unpacked if gzip made it.
 
     Parameters
     ----------
-    path, most, advice : as for `file_text`; `most` holds for what is unpacked as well
+    path, bound, advice : as for `file_text`; the limit holds for what is unpacked as well
     size : of a piece [B]
 
     Raises
@@ -678,7 +679,7 @@ def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -
     """
     start, read = Mark(shown_name(path), 1, 1), 0
     decode = getincrementaldecoder("utf-8")().decode
-    with _opened(path, start, most, advice) as raw:
+    with _opened(path, start, bound, advice) as raw:
         packed, _ = raw.read(2) == b"\x1f\x8b", raw.seek(0)
         file = GzipFile(fileobj=raw) if packed else raw
         while True:
@@ -695,7 +696,8 @@ def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -
                 raise start.error(
                     f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text"
                 ) from None
-            _check_size(read, start, most, advice)
+            if read > limit(bound):
+                raise start.error(too_many(bound, "bytes", advice))
             if not data:
                 return
             yield text
@@ -744,18 +746,22 @@ def read_value(text: str, file: str) -> Node:
 
 
 @contextmanager
-def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[BinaryIO]:
-    """Open a regular file of at most a number of bytes, or standard input under the name of a hyphen."""
+def _opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
+    """Open a regular file within a limit of bytes, or standard input under the name of a hyphen."""
     try:
         if str(path) == STANDARD_INPUT:
-            yield BytesIO(standard_input())
+            data = standard_input()
+            if len(data) > limit("input_bytes"):
+                raise start.error(too_many("input_bytes", "bytes", "name a file"))
+            _check_size(len(data), start, bound, advice)
+            yield BytesIO(data)
             return
         about = os.stat(path)
         if stat.S_ISDIR(about.st_mode):
             raise start.error("this is a directory; name a file in it")
         if not stat.S_ISREG(about.st_mode):
             raise start.error("this is a pipe or a device; only regular files are read")
-        _check_size(about.st_size, start, most, advice)
+        _check_size(about.st_size, start, bound, advice)
         with open(path, "rb", opener=_without_waiting) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
@@ -775,9 +781,14 @@ def nearest_file(path: Path) -> str:
 
 @cache
 def standard_input() -> bytes:
-    """Read standard input once, 256 MiB at most, for a command may look at a file several times."""
-    pieces = iter(lambda: sys.stdin.buffer.read(1 << 20), b"")  # whose number is not known before
-    return b"".join(islice(pieces, 256))
+    """Read standard input once, for a command may look at a file several times."""
+    return _up_to("input_bytes", sys.stdin.buffer)
+
+
+def _up_to(bound: str, file: BinaryIO) -> bytes:
+    """Read in pieces of 1 MiB, the last of which may go over the limit, by which the caller refuses."""
+    pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
+    return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -794,6 +805,5 @@ def _decoded(data: bytes, start: Mark) -> str:
         ) from None
 
 
-def _check_size(size: int, start: Mark, most: int = MOST_BYTES, advice: str = _ADVICE) -> None:
-    if size > most:
-        raise start.error(f"{size:,} bytes are too many; at most {most:,} are read: {advice}")
+def _check_size(size: int, start: Mark, bound: str = "spec_bytes", advice: str = _ADVICE) -> None:
+    check_cost(bound, size, f"{size:,} bytes are too many", advice, start.error)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE, json_option, print_json
+from slipstick.cli.console import DONE, json_option, model_limit_option, print_json
 
 
 @click.command("import")
@@ -23,6 +23,7 @@ from slipstick.cli.console import DONE, json_option, print_json
 @click.option("--extends", metavar="MACHINE", help="Machine that has what a benchmark of its memory does not tell.")
 @click.option("--processors", type=click.IntRange(1), help="Processors or threads, where the file does not say.")
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
+@model_limit_option
 @json_option
 def import_(
     files: Sequence[Path],

@@ -12,6 +12,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     json_option,
+    model_limit_option,
     nodes_of,
     plain_problems,
     print_json,
@@ -57,6 +58,7 @@ _DATA_OPTIONS = (
     click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
     click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
     click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
+    model_limit_option,
 )
 
 
@@ -175,6 +177,7 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
 @click.option(
     "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw a view into a .png or .svg file."
 )
+@model_limit_option
 @json_option
 def trace(
     files: Sequence[Path],

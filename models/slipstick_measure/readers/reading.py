@@ -22,7 +22,6 @@ from slipstick.schema.text import file_text, shown_name
 from slipstick.units import scale
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
 
-MOST_BYTES = 16 * 1024 * 1024
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
@@ -236,13 +235,13 @@ def metric_name(text: str) -> str:
 
 
 def open_file(path: Path | str, hints: Hints) -> Reading:
-    """Open a file of measurements: UTF-8 text of at most 16 MiB.
+    """Open a file of measurements: UTF-8 text.
 
     Raises
     ------
     SpecError : no such file, too large, empty, or not text
     """
-    text = file_text(path, MOST_BYTES, "keep what you need of it, or split it")
+    text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")

@@ -19,7 +19,8 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick.late import np
-from slipstick_measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns, of_members
+from slipstick.limits import limit, too_many
+from slipstick_measure.traces.trace import BUSY, ProgramTrace, TraceColumns, of_members
 
 MOST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
@@ -137,12 +138,12 @@ class ChromeReader:
 
     def read(self, pieces: Iterator[str]) -> ProgramTrace:
         """Read the whole file."""
-        text, count = _JsonPieces(pieces), 0
+        text, count, most = _JsonPieces(pieces), 0, limit("events")
         try:
             for event in self._events(text):
                 count += 1
-                if count > MOST_EVENTS:
-                    self.found.refuse(f"more than {MOST_EVENTS:,} events; cut the trace, or count accesses per period")
+                if count > most:
+                    self.found.refuse(too_many("events", "events", "cut the trace, or count accesses per period"))
                 self._take(event, count)
         except EOFError:
             self.found.refuse(f"the file ends inside a value, after {count:,} events; the rest of it is missing")

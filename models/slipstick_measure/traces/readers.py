@@ -7,9 +7,11 @@ Formats: paraver-kernel (``.prv`` with its ``.pcf``); perf sched timehist as pri
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -17,14 +19,15 @@ from typing import NamedTuple, NoReturn
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, need, short
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
+from slipstick.limits import check_cost, limit, too_many
 from slipstick.schema.text import file_text, shown_name, text_pieces
 from slipstick.units import scale
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
-from slipstick_measure.traces.trace import BUSY, MOST_EVENTS, ProgramTrace, TraceColumns
+from slipstick_measure.traces.trace import BUSY, ProgramTrace, TraceColumns
 
-MOST_BYTES = 8 * 1024**3
 ADVICE = "cut the trace, or count accesses per period"
+BYTES = "trace_bytes"
 _HEAD = 1 << 16
 
 
@@ -45,7 +48,7 @@ def read_trace(path: Path | str, format: str | None = None, unit: str | None = N
     """
     name = format or trace_format(path)
     if name is None:
-        next(text_pieces(path, MOST_BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
+        next(text_pieces(path, BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
         known = ", ".join(TRACE_FORMATS)
         _refuse(path, f"this is no trace, or cannot be told to be one; name it with --format, one of {known}")
     if name not in TRACE_FORMATS:
@@ -53,8 +56,18 @@ def read_trace(path: Path | str, format: str | None = None, unit: str | None = N
     return TRACE_FORMATS[name].read(path, unit)
 
 
+def _refusal(path: Path | str, message: str) -> SpecError:
+    return SpecError([Problem(shown_name(path), 1, 1, "", message)])
+
+
 def _refuse(path: Path | str, message: str) -> NoReturn:
-    raise SpecError([Problem(shown_name(path), 1, 1, "", message)])
+    raise _refusal(path, message)
+
+
+def _check_bytes(path: Path | str, *others: Path) -> None:
+    """Refuse files that a library reads when together they are over the limit."""
+    size = sum(os.path.getsize(each) for each in (path, *others) if os.path.isfile(each))
+    check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_refusal, path))
 
 
 def trace_format(path: Path | str) -> str | None:
@@ -62,7 +75,7 @@ def trace_format(path: Path | str) -> str | None:
     if (suffix := Path(path).suffix) in _BINARY:
         return _BINARY[suffix]
     try:
-        head = next(text_pieces(path, MOST_BYTES, ADVICE, _HEAD), "")
+        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")
     except SpecError:
         return None
     return next((name for name, each in TRACE_FORMATS.items() if each.recognize(head)), None)
@@ -82,13 +95,13 @@ def _is_timehist(head: str) -> bool:
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Give the lines of a file with their numbers, however large it is."""
-    rest, number = "", 0
-    for piece in chain(text_pieces(path, MOST_BYTES, ADVICE), ["\n"]):
+    rest, number, most = "", 0, limit("events")
+    for piece in chain(text_pieces(path, BYTES, ADVICE), ["\n"]):
         *whole, rest = (rest + piece).split("\n")
         for line in whole:
             number += 1
-            if number > MOST_EVENTS:
-                _refuse(path, f"more than {MOST_EVENTS:,} lines; {ADVICE}")
+            if number > most:
+                _refuse(path, too_many("events", "lines", ADVICE))
             yield number, line.rstrip("\r").removeprefix("\ufeff")
 
 
@@ -150,7 +163,7 @@ def _state_names(path: Path | str) -> dict[int, str]:
     """Read the names of states from the file beside the trace; the standard ones if there is none."""
     names = dict(enumerate(_STATES))
     beside = Path(path).with_suffix(".pcf")
-    for block in _TEXT_BLOCK.finditer(file_text(beside)) if beside.is_file() else ():
+    for block in _TEXT_BLOCK.finditer(file_text(beside, "data_bytes", ADVICE)) if beside.is_file() else ():
         for row in block["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
             if code.isdigit() and name.strip():
@@ -273,16 +286,17 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
-    polars = need("polars", "reading Parquet", "frames")
+    polars, most = need("polars", "reading Parquet", "frames"), int(limit("events"))
+    _check_bytes(path)
     try:
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
         yield 1, names
-        found = table.head(MOST_EVENTS + 1).collect()
+        found = table.head(most + 1).collect()
     except (polars.exceptions.PolarsError, OSError) as error:
         _refuse(path, f"this is no Parquet table: {short(str(error))}")
-    if len(found) > MOST_EVENTS:
-        _refuse(path, f"more than {MOST_EVENTS:,} rows; {ADVICE}")
+    if len(found) > most:
+        _refuse(path, too_many("events", "rows", ADVICE))
     yield from enumerate(found.iter_rows(), 2)
 
 
@@ -292,7 +306,8 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
 def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
     otf2 = need("otf2", "reading OTF2 archives", "")
     damaged: type[Exception] = need("_otf2.ErrorCodes", "reading OTF2 archives", "").Error
-    found, count = TraceColumns(path), 0
+    found, count, most, anchor = TraceColumns(path), 0, limit("events"), Path(path)
+    _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
     stacks: dict[int, list[tuple[int, float]]] = {}
     left_out = Counter[str]()
     try:
@@ -301,8 +316,8 @@ def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
             first = archive.definitions.clock_properties.global_offset
             for location, event in archive.events:
                 count += 1
-                if count > MOST_EVENTS:
-                    found.refuse(f"more than {MOST_EVENTS:,} events; {ADVICE}")
+                if count > most:
+                    found.refuse(too_many("events", "events", ADVICE))
                 lane, kind = found.named(found.lanes, str(location.name)), type(event).__name__
                 time, stack = event.time - first, stacks.setdefault(lane, [])
                 if kind == "Enter":
@@ -334,7 +349,7 @@ _BINARY = {".otf2": "otf2", ".parquet": "records"}
 TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
     "slipstick.trace_formats",
     {
-        "chrome": TraceFormat(is_chrome, lambda path, _: read_chrome(path, text_pieces(path, MOST_BYTES, ADVICE))),
+        "chrome": TraceFormat(is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE))),
         "paraver": TraceFormat(lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),

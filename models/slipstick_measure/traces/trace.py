@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[np.float64]"
 Indices: TypeAlias = "NDArray[np.integer[Any]]"
 
-MOST_EVENTS = 20_000_000
 MOST_NAMES = 100_000
 LONGEST_NAME = 1000
 MOST_SECONDS = 1e11

@@ -15,18 +15,7 @@ from hypothesis import strategies as st
 
 import slipstick.schema.text as module
 from slipstick.errors import SpecError
-from slipstick.schema.text import (
-    MOST_BYTES,
-    Mark,
-    Node,
-    Table,
-    key_mark,
-    plain,
-    read_file,
-    read_text,
-    read_value,
-    value_mark,
-)
+from slipstick.schema.text import Mark, Node, Table, key_mark, plain, read_file, read_text, read_value, value_mark
 
 LOADERS = [yaml.CSafeLoader, yaml.SafeLoader]
 
@@ -125,9 +114,13 @@ REFUSED = {
     "a: " + "b" * 8193: "1:4: a: a text of 8,193 characters; at most 8,192 can be written",
     "b" * 257 + ": 1": f"1:1: the key '{'b' * 56}... has 257 characters; at most 256 are allowed",
     "a: " + "[" * 500: f"1:35: a{'.0' * 31}: nested more than 32 deep; name the parts and use less depth",
-    "a: [" + "1," * 60_000 + "]": "1:100001: a.49998: this is value 50,001; a file can hold 50,000",
-    "a" * (MOST_BYTES + 1): "1:1: 1,048,577 bytes are too many; at most 1,048,576 are read: "
-    "split the file, use `extends:`",
+    "a: [" + "1," * 60_000 + "]": "1:100001: a.49998: more than 50,000 values; split the file, use `extends:`, "
+    "or allow more with --limit spec_values=NUMBER (limits: in a study, limits= in Python)",
+    "a"
+    * (
+        2**20 + 1
+    ): "1:1: 1,048,577 bytes are too many; the limit is 1,048,576: split the file, use `extends:`, or allow "
+    "more with --limit spec_bytes=1.1e+06 (limits: in a study, limits= in Python)",
     "a: b: c": "1:5: ':' cannot stand here; quote text with ': ' in it, or check the indentation",
     "a: - b": "1:4: '-' cannot stand here; give each item a line of its own",
     "a: 1\nb\nc: 2": "2:1: this is no 'key: value'; write a ':' and a space after the key",
@@ -292,8 +285,10 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
     assert file_refusal(path) == f"{path}:2:4: byte 0xff is not UTF-8; save the file as UTF-8 text"
     with path.open("wb") as file:
         file.truncate(50_000_000)
-    too_many = "50,000,000 bytes are too many; at most 1,048,576 are read: split the file, use `extends:`"
-    assert file_refusal(path) == f"{path}:1:1: {too_many}"
+    too_many = (
+        "50,000,000 bytes are too many; the limit is 1,048,576: split the file, use `extends:`, or allow more with"
+    )
+    assert file_refusal(path).startswith(f"{path}:1:1: {too_many} --limit spec_bytes=5.2e+07 (")
     path.write_text(ACTIVITY)
     assert plain(read_file(path)) == plain(read_text(ACTIVITY, "f"))
 
