@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import statistics
 import tempfile
 from pathlib import Path
@@ -21,19 +20,8 @@ import numpy as np
 from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
-from slipstick_measure.calibration.host import Calibration, clock, machine_spec
+from slipstick_measure.calibration.host import Calibration, clock, machine_spec, told_caches
 from slipstick_measure.calibration.timing import Timing
-
-
-def told() -> dict[str, float]:
-    """Read sizes of data caches and of a line from Linux [B]; nothing elsewhere."""
-    found = {}
-    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        kind, level, size = ((folder / name).read_text().strip() for name in ("type", "level", "size"))
-        if kind != "Instruction" and (kilobytes := re.fullmatch(r"(\d+)K", size)):
-            found[f"cache {level}"] = float(kilobytes[1]) * 1024
-            found["line"] = float((folder / "coherency_line_size").read_text())
-    return found
 
 
 def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
@@ -43,7 +31,7 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
     @kernels.numba.njit(nogil=True)  # type: ignore[untyped-decorator]
     def count(words: Any, kind: int, rank: int, turns: int, total: Any) -> None:
         for _ in range(turns):
-            mine = kernels.acquire(words, kind, rank, 2)
+            mine = kernels.acquire(words, kind, rank, 2, 0)
             total[0] += 1
             kernels.release(words, kind, rank, 2, mine)
 
@@ -93,11 +81,9 @@ def main() -> None:
         return
     if len(cores) > 1 and not arguments.short:
         print(f"increments lost under each lock: {exclusion(calibration, 200_000)}")
-    known = told()
-    sizes = [each.value for path, each in sorted(first.items(), key=lambda row: row[1].value) if path.endswith("size")]
-    print(f"line {first['cache.line'].value:g} B, told {known.get('line', 0):g} B")
-    for name, size in zip((each for each in known if each != "line"), [*sizes, 0.0, 0.0], strict=False):
-        print(f"{name}: found {size / 1024:.0f} KiB, told {known[name] / 1024:.0f} KiB, ratio {size / known[name]:.2f}")
+    sizes = sorted(each.value for path, each in first.items() if path.endswith("size"))
+    for found, known in zip(sizes, told_caches(), strict=False):
+        print(f"cache: found {found / 1024:.0f} KiB, told {known / 1024:.0f} KiB, ratio {found / known:.2f}")
     for path, each in first.items():
         change = (
             f", again {again[0][path].value / each.value - 1:+.1%}" if again and path in again[0] and each.value else ""

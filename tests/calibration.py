@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick_measure.calibration import host
-from slipstick_measure.calibration.analysis import SPEC_LOCKS
+from slipstick_measure.calibration.analysis import HANDED, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 
 NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
@@ -39,11 +40,14 @@ def read_time(known: Mapping[str, Any], size: float) -> float:
 def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Timing]:
     """Times that the kernels would have on a host, with noise."""
     made: list[tuple[str, dict[str, Any], float]] = [("step", {}, known["step"]), ("swap", {}, known["own"])]
-    made += [("read", {"bytes": size}, read_time(known, size)) for size in SETS]
+    made += [(kernel, {"bytes": size}, read_time(known, size)) for kernel in ("visit", "read") for size in SETS]
     made += [("pair", {"stride": each}, 8e-9 if each < known["line"] else 11e-9) for each in (8, 16, 32, 64, 128, 256)]
     made += [("stream", {"processors": 1}, 2 * known["byte"]), ("stream", {"processors": 2}, known["byte"])]
     if cores > 1:
         made += [("ping", {}, known["handed"]), *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS)]
+        for name, parties in product(SPEC_LOCKS, (1, 2)):
+            extra = (parties - 1) * HANDED[name] * (known["handed"] - known["own"])
+            made.append(("turns", {"lock": name, "processors": parties}, 200e-9 + extra))
         made.append(("barrier", {"barrier": "central", "processors": 2}, known["central"]))
     chance = np.random.default_rng(seed)
     spread = (np.exp(chance.normal(0, NOISE, REPETITIONS)) for _ in made)
@@ -72,5 +76,6 @@ def use_made_times(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     """Let `slipstick calibrate` measure the known host on two cores, whatever else the machine computes."""
     monkeypatch.setattr(host, "Calibration", FakeCalibration)
     monkeypatch.setattr(host, "clock", lambda: CLOCK)
+    monkeypatch.setattr(host, "told_caches", lambda: list(HOST["sizes"]))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
     return FakeCalibration

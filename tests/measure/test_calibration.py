@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
-from slipstick_measure.calibration import timing
-from slipstick_measure.calibration.analysis import caches_of, estimates
+from slipstick_measure.calibration import host, timing
+from slipstick_measure.calibration.analysis import HANDED, SPEC_LOCKS, HostValue, caches_of, estimates
 from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
 from tests.calibration import CLOCK, HOST, FakeCalibration, times_of, use_made_times
 
@@ -100,7 +100,7 @@ def test_a_host_without_a_cache_is_refused() -> None:
 def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "PATIENCE", -1.0)
     cores = Cores.__new__(Cores)
-    monkeypatch.setattr(cores, "once", lambda kernel, parties, turns: (0.01, 0.5), raising=False)
+    monkeypatch.setattr(cores, "once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False)
     wanted = " undisturbed ones are needed; end them, name other --cores, or give more --seconds"
     with pytest.raises(NoAnswerError, match=f"2 of 2 repetitions of the kernel ping were disturbed, and 5{wanted}"):
         cores.measure(TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0)
@@ -163,3 +163,40 @@ def test_without_numba_the_extra_is_named(
     monkeypatch.setattr("slipstick_measure.calibration.timing.find_spec", lambda name: None)
     assert main(["calibrate", "-o", str(tmp_path / "host.yaml")]) == 2
     assert "slipstick[fast]" in capsys.readouterr().err
+
+
+def test_a_size_that_the_system_tells_is_in_the_interval_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {path: HostValue(value, 0.9 * value, 1.1 * value) for path, value in values_of(HOST).items()}
+    monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20])
+    made = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml")
+    (said,) = (each for each in made.words if "reads find" in each)
+    assert said.startswith("cache.size: reads find 32 MiB, the system tells 256 MiB, and the interval holds both")
+    sizes = (made.document["cache"]["inner"]["level-2"]["size"], made.document["cache"]["size"])
+    assert [each["high"] for each in sizes] == ["2.62144e+06 B", "2.68435e+08 B"]
+    assert {each["source"] for each in sizes} == {"visit"}
+    monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024])
+    words = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml").words
+    assert "reads find 3 caches, the system tells of 1" in words
+
+
+@pytest.mark.parametrize("lock", HANDED)
+def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock: str) -> None:
+    given = {"kind": SPEC_LOCKS[lock], "latency": "12 ns", "access": "40 ns", "own": "3 ns"}
+    machine = {"machine": 1, "extends": "two-socket-server", "locks": {lock: given}}
+    shape: dict[str, float | str] = {"accesses": 0, "compute": 2000, "critical": 10, "lock": lock, "competitors": 1}
+    found = solve("grain/unit", shape, machine=machine).values
+    extra = float(found["time"].value or 0.0) - float(found["time_alone"].value or 0.0)
+    assert extra == pytest.approx(HANDED[lock] * 37e-9, rel=0.01)  # both want it at once at first
+
+
+def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cores = Cores.__new__(Cores)
+    monkeypatch.setattr(timing, "PATIENCE", -1.0)
+    cores.chance = np.random.default_rng(1)
+    paces = iter([1.0, 1.6, 1.0, 1.6, 1.6, 1.0])
+    monkeypatch.setattr(cores, "once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)
+    timed = Timing("ping", {}, turns=100)
+    cores.measure(TimedKernel(timed, lambda rank, turns, ticks: None), 60.0)
+    assert (timed.seconds, len(timed.crowded), timed.disturbed) == ([1e-4] * 3, 3, 0)

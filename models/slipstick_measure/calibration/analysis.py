@@ -5,12 +5,15 @@ Reads at random of a set of W bytes find the share C / W of their lines in a cac
     t(W) = h_1 + sum over k of (h_(k+1) - h_k) max(0, 1 - C_k / W),
 
 h_k the time of a read that the k-th cache answers, the last that of memory. Sizes and times are those of the least relative
-squared error; a cache is added while reads get slower by half beyond it. That conflicts within sets and the search for pages
-take time is left out: on hosts where pages are found slowly, a table of pages appears as a cache (`benchmarks/calibrate.py`
-compares the sizes with those that the system tells).
+squared error; a cache is added while reads get slower by half beyond it. That conflicts within sets take time is left out
+(`benchmarks/calibrate.py` compares the sizes with those that the system tells).
 
-A hand-over of a word from one core to the other is one access to a lock word that another processor accessed last. Intervals
-hold the values of all draws of one repetition of each kernel.
+Sizes are those of visits to pages, of which few reads have to find their page; times are those of reads at random, with finding
+pages, as a program has them. Lines that share sets, which physical pages at random make unequal, let a second cache appear up to
+a third smaller.
+
+Two processors that use a lock in turn, and not at once, access k times a word that the other one accessed last, so that each cycle is
+k (access - own) longer than alone. Intervals hold the values of all draws of one repetition of each kernel.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ SPEC_LOCKS = {
     "mcs": "mcs",
 }
 """Kinds of the locks that are measured, by their names in a machine."""
+HANDED = {"test-and-set": 1.0, "test-and-test-and-set": 1.5, "ticket": 3.0, "array": 4.0, "mcs": 2.0}
+"""Accesses of a cycle to a word that the other processor accessed last, where two use a lock in turn."""
 LEAST_RISE = 0.5
 """A cache answers in at most 1 / (1 + this) of the time of what is beyond it."""
 MOST_CACHES = 3
@@ -68,8 +73,8 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
 
     Parameters
     ----------
-    timings : of the kernels ``step``, ``read`` (bytes), ``pair`` (stride), ``stream`` (processors, bytes), ``swap``, ``ping``,
-        ``lock`` (lock), ``barrier`` (barrier, processors)
+    timings : of the kernels ``step``, ``visit`` and ``read`` (bytes), ``pair`` (stride), ``stream`` (processors, bytes), ``swap``, ``ping``,
+        ``lock`` (lock), ``turns`` (lock, processors), ``barrier`` (barrier, processors)
     clock : cycles of a second, in which the step is told [cycle/s]
     seed : of the draws
 
@@ -100,8 +105,11 @@ def values(
     def each(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
         return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
 
-    reads = each("read")
-    found = caches_of([given["bytes"] for given, _ in reads], [time for _, time in reads], near)
+    (sets, visits), (again, reads) = (
+        ([given["bytes"] for given, _ in rows], [time for _, time in rows]) for rows in (each("visit"), each("read"))
+    )
+    sizes = caches_of(sets, visits, near).sizes
+    found = Caches(sizes, times_of(again, reads, sizes))
     line = line_of([(given["stride"], time) for given, time in each("pair")])
     *inner, (size, hit) = zip(found.sizes, found.times, strict=False)
     access = line * min(time for _, time in each("stream"))  # of a byte, by as many cores as make it the least
@@ -109,12 +117,15 @@ def values(
     for number, (level_size, level_hit) in enumerate(inner, 1):
         made |= {f"cache.inner.level-{number}.size": level_size, f"cache.inner.level-{number}.hit": level_hit}
     made |= {"memory.access": access, "interconnect.hop": max(0.0, found.times[-1] - access) / 2}
+    turns = each("turns")
     for _, handed in each("ping"):
         made["cache.other"] = handed
         for given, latency in each("lock"):
             kind = LOCKS[SPEC_LOCKS[given["lock"]]]
             own = min(each("swap")[0][1], latency / (kind.acquire + kind.release))  # some of its accesses only read
-            lock = {"latency": latency, "access": handed, "own": own}
+            alone, both = (time for kernel, time in turns if kernel["lock"] == given["lock"])
+            access = own + max(0.0, both - alone) / HANDED[given["lock"]]
+            lock = {"latency": latency, "access": access, "own": own}
             made |= {f"locks.{given['lock']}.{key}": value for key, value in lock.items()}
     for given, time in each("barrier"):
         made[f"barriers.{given['barrier']}.access"] = time / _accesses(given["barrier"], given["processors"])
@@ -158,8 +169,15 @@ def caches_of(sizes: Sequence[float], seconds: Sequence[float], near: Sequence[f
         raise NoAnswerError(
             f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and {times[-1]:.3g} s of {sets[-1]:g} B"
         )
-    _, rises = _fit(sets, times, chosen)
-    return Caches(chosen, tuple(float(each) for each in np.cumsum(rises)))
+    return Caches(chosen, times_of(sets, times, chosen))
+
+
+def times_of(
+    sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
+) -> tuple[float, ...]:
+    """Find the times of reads that caches of known sizes answer, and memory, from those of reads at random of several sets [s]."""
+    _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
+    return tuple(float(each) for each in np.cumsum(rises))
 
 
 def _found(sets: Array, times: Array) -> tuple[float, ...]:

@@ -6,7 +6,8 @@ import datetime
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,21 +18,25 @@ from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.calibration.analysis import SPEC_LOCKS, HostValue
-from slipstick_measure.calibration.timing import PASSES, Array, Cores, TimedKernel, Timing
+from slipstick_measure.calibration.timing import LEAST, PASSES, Array, Cores, TimedKernel, Timing
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 
 BARRIERS = ("central", "dissemination")
 LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
 _NOISY = 0.10
+_SAME_SIZE = 1.5
+"""Ratio of a size that is found to the size that the system tells, up to which they are taken as the same."""
 _ELEMENT, _LINE = 8, 64
 _READS = 64
 """Reads of one turn."""
 _STRIDES = (8, 16, 32, 64, 128, 256)
 _PIECE = 1 << 15
 """Elements that a turn adds up."""
-_MOST_WARM = 1 << 16
+_MOST_WARM = 1 << 15
 """Reads at random before a set is timed, as many as it has lines, but no more."""
+_TURN, _SECTION = 250, 10
+"""Units of computing between uses of a lock and in its section: so few in the section that two cores seldom want the lock at once."""
 _RANDOM: dict[str, Any] = {"pattern": "random"}
 GRAINS: tuple[dict[str, Any], ...] = (
     {**_RANDOM, "elements": 2 << 10, "accesses": 4, "compute": 10},
@@ -53,11 +58,13 @@ GRAINS: tuple[dict[str, Any], ...] = (
 
 _HOW = {
     "step": "a chain of multiplications and additions of whole numbers, each of which needs the one before it",
-    "read": "reads at random of sets of several sizes, each of which needs the one before it, in pages of 2 MiB if possible",
+    "visit": "reads of a quarter of the lines of pages at random, in no order, of sets of several sizes",
+    "read": "reads at random of sets of several sizes, each of which needs the one before it, with finding its page",
     "pair": "reads at random, each followed by one a stride further",
     "stream": "sums of consecutive elements by all cores; memory may serve more cores faster",
     "swap": "exchanges of a word that no other core uses",
     "ping": "a word handed from one core to another and back",
+    "turns": "two cores that use a lock in turn, against one, over the accesses to what the other one accessed last",
     "lock": "acquire and release of a free lock",
     "barrier": "barriers of all cores, over the accesses in a row that the law of the barrier has",
 }
@@ -69,7 +76,8 @@ _SOURCES = {
     "cache": "read",
     "interconnect": "read",
     "own": "swap",
-    "access": "ping",
+    "access": "turns",
+    "size": "visit",
     "latency": "lock",
 }
 _UNITS = {"size": "B", "line": "B", "step": "cycle"}
@@ -99,9 +107,12 @@ class Calibration:
         kernels, words = self.cores.kernels, self.cores.words
         sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
         runs = [self._grain(Timing("step", {}, 1000), compute=1000)]
-        for size in (int(each) // _LINE * _LINE for each in sets):
-            timing = Timing("read", {"bytes": size}, _READS)
-            runs.append(self._grain(timing, elements=size // _ELEMENT, accesses=_READS))
+        for pages in (int(each) for each in np.unique(sets // kernels.PAGE)):
+            elements = pages * kernels.PAGE // _ELEMENT
+            runs.append(self._visits(pages))
+            runs.append(
+                self._grain(Timing("read", {"bytes": elements * _ELEMENT}, _READS), elements=elements, accesses=_READS)
+            )
         runs += [self._pairs(stride) for stride in _STRIDES]
         runs += [self._stream(parties) for parties in sorted({1, self.parties})]
         runs.append(TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks)))
@@ -110,6 +121,9 @@ class Calibration:
                 TimedKernel(Timing("ping", {}, 2), lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks), 2)
             )
             runs += [self._grain(Timing("lock", {"lock": name}), lock=name) for name in SPEC_LOCKS]
+            for name, parties in product(SPEC_LOCKS, (1, 2)):
+                timing = Timing("turns", {"lock": name, "processors": parties})
+                runs.append(self._grain(timing, parties, compute=_TURN, critical=_SECTION, lock=name))
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
                 runs.append(self._grain(timing, self.parties, barrier=name))
@@ -129,6 +143,11 @@ class Calibration:
         share = self.seconds / 3 / (PASSES * len(runs))
         for each in runs * PASSES:
             self.cores.measure(each, share)
+        for timing in (each.timing for each in runs):
+            if len(timing.seconds) < LEAST:
+                timing.seconds += timing.crowded
+            else:
+                timing.disturbed += len(timing.crowded)
         return [each.timing for each in runs]
 
     def _grain(
@@ -153,10 +172,20 @@ class Calibration:
         def run(rank: int, turns: int, ticks: Array) -> None:
             kernels.grains(cores.memory, cores.words, rank, turns, plan, ticks)
 
-        def warm() -> None:
-            cores.once(self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE))
+        return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)
 
-        return TimedKernel(timing, run, parties, warm if elements > 1 else None)
+    def _reader(self, elements: int) -> Callable[[], Any]:
+        """Make what reads a number of elements once, so that they are in the caches."""
+        return lambda: self.cores.once(self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE))
+
+    def _visits(self, pages: int) -> TimedKernel:
+        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
+        size, warm = pages * kernels.PAGE, min(4 * pages, _MOST_WARM // kernels.VISIT)
+
+        def run(rank: int, turns: int, ticks: Array) -> None:
+            kernels.visits(memory, words, pages, warm, turns, ticks)
+
+        return TimedKernel(Timing("visit", {"bytes": size}, kernels.VISIT), run, 1, self._reader(size // _ELEMENT))
 
     def _pairs(self, stride: int) -> TimedKernel:
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
@@ -200,6 +229,7 @@ def machine_spec(
         "system": "told by the operating system",
         "cannot": "this host cannot tell",
     }
+    found = _with_told(found, spec)
     tables: dict[str, Any] = {}
     for path, source in _GIVEN.items():
         _put(tables, path, source if isinstance(source, str) else dict(source))
@@ -226,6 +256,28 @@ def machine_spec(
     if noisy := [path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value]:
         spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
     return spec
+
+
+def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
+    """Let intervals of sizes hold what the system tells, and say where that is not what reads find."""
+    made, told = dict(found), told_caches()
+    paths = sorted((path for path in found if path.endswith("size")), key=lambda path: found[path].value)
+    for path, size in zip(paths, told if len(told) == len(paths) else (), strict=False):
+        value, low, high = found[path]
+        made[path] = HostValue(value, min(low, size), max(high, size))
+        if max(size / value, value / size) > _SAME_SIZE:
+            spec.say(
+                f"{path}: reads find {value / 2**20:.3g} MiB, the system tells {size / 2**20:.3g} MiB, and the interval holds both; "
+                "what a guest gets of a cache that others use as well may be a share of it"
+            )
+    if len(told) not in (0, len(paths)):
+        spec.say(f"reads find {len(paths)} caches, the system tells of {len(told)}")
+    if "hypervisor" in _system_text() and "cache.other" in found:
+        spec.say(
+            "a virtual machine: what passes from core to core is true of where they were; where the hypervisor moves them, it may "
+            "take three times as long, and memory varies with other guests, so that 10 % from one time to the next is not promised"
+        )
+    return made
 
 
 _GIVEN: Mapping[str, Any] = {
@@ -309,7 +361,15 @@ def _source(path: str) -> str:
     first, _, _ = path.partition(".")
     if first == "barriers":
         return "barrier"
-    return _SOURCES.get(path) or _SOURCES.get(first) or _SOURCES[path.rpartition(".")[2]]
+    last = path.rpartition(".")[2]
+    return _SOURCES.get(path) or (_SOURCES["size"] if last == "size" else _SOURCES.get(first)) or _SOURCES[last]
+
+
+def told_caches() -> list[float]:
+    """List the sizes of the data caches of the first processor that Linux tells, from the nearest [B]; nothing elsewhere."""
+    folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    read = ([(folder / name).read_text().strip() for name in ("type", "size")] for folder in folders)
+    return [float(size[:-1]) * 1024 for kind, size in read if kind != "Instruction" and re.fullmatch(r"\d+K", size)]
 
 
 def clock() -> float:

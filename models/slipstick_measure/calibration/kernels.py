@@ -31,6 +31,13 @@ _SLOTS = _FLAGS + 8 * _APART * MOST_PARTIES
 WORDS = _SLOTS + _APART * MOST_PARTIES
 TAS, TTAS, TICKET, ARRAY, MCS = range(1, 6)
 CENTRAL, DISSEMINATION = 1, 2
+TICKS = 17
+"""Numbers that a kernel is given: seconds and nanoseconds of eight clocks, and the outcome of the gauge. Before the kernel runs, the
+first is the seed of its addresses."""
+PAGE, VISIT, _LAST_LINE = 4096, 16, 63
+"""Bytes of a page, lines that a visit reads, and the last line of a page."""
+_GAUGE = 20_000
+"""Turns of the gauge: about 30 us."""
 
 
 def _compiled(function: F) -> F:
@@ -80,8 +87,22 @@ _ELAPSED, _USED = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
 
 
 @_compiled
+def _gauge(ticks: Array, at: int) -> None:
+    """Take the time of six chains of operations at once, longer while a hardware thread of another guest uses the core."""
+    one = ticks[0]
+    two, three, four, five, six = one + 1, one + 2, one + 3, one + 5, one + 7
+    _now(_ELAPSED, ticks.ctypes.data + 8 * at)
+    for turn in range(_GAUGE):
+        one, two, three = one ^ (two + turn), two + (three ^ turn), three ^ (four + turn)
+        four, five, six = four + (five ^ turn), five ^ (six + turn), six + (one ^ turn)
+    _now(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
+    ticks[TICKS - 1] = one + two + three + four + five + six  # or no compiler would keep the chains
+
+
+@_compiled
 def _begin(words: Array, parties: int, ticks: Array) -> None:
-    """Wait until all have come, and read the clocks."""
+    """Gauge the core, wait until all have come, and read the clocks."""
+    _gauge(ticks, 8)
     _add(words, START, 1)
     while _load(words, START) < parties:
         pass
@@ -91,39 +112,42 @@ def _begin(words: Array, parties: int, ticks: Array) -> None:
 
 @_compiled
 def _end(ticks: Array) -> None:
-    """Read the clocks again."""
+    """Read the clocks again, and gauge the core."""
     _now(_USED, ticks.ctypes.data + 48)
     _now(_ELAPSED, ticks.ctypes.data + 32)
+    _gauge(ticks, 12)
 
 
 @_compiled
-def acquire(words: Array, kind: int, rank: int, parties: int) -> Any:
-    """Acquire a lock of a kind; what is given back is to be given to the release."""
+def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
+    """Acquire a lock of a kind, once `zero` is known; what is given back is what was read last.
+
+    Conditions leave a bit of it open, or a compiler would know it, and the processor need not wait for it.
+    """
+    seen, mine = np.int64(1), np.int64(0)
     if kind == TAS:
-        while _swap(words, LOCK, 1):
-            pass
+        while seen & 1:
+            seen = _swap(words, LOCK + zero, 1)
     elif kind == TTAS:
-        while _load(words, LOCK) or _swap(words, LOCK, 1):
-            pass
-    elif kind == TICKET:
-        mine = _add(words, NEXT, 1)
-        while _load(words, SERVING) != mine:
-            pass
-    elif kind == ARRAY:  # a slot is open to the one whose number it has
-        mine = _add(words, NEXT, 1)
-        while _load(words, _SLOTS + _APART * (mine % parties)) != mine:
-            pass
-        return mine
+        while seen & 1:
+            seen = _load(words, LOCK + zero)
+            if not seen & 1:
+                seen = _swap(words, LOCK + zero, 1)
     elif kind == MCS:
         node = _NODES + 2 * _APART * rank
-        _put(words, node, 0)
-        before = _swap(words, LOCK, node)
-        if before:
-            _put(words, node + _APART, 1)
-            _put(words, before, node)
-            while _load(words, node + _APART):
-                pass
-    return 0
+        _put(words, node + zero, 0)
+        seen = _swap(words, LOCK + zero, node)
+        if seen >> 1:
+            _put(words, node + _APART, node)
+            _put(words, seen, node)
+        while seen >> 1:
+            seen = _load(words, node + _APART)
+    else:  # the lock is whose number is served; in the array each has a slot of its own to look at
+        mine = _add(words, NEXT + zero, 1)
+        seen, at = ~mine, SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
+        while (seen ^ mine) << 1:
+            seen = _load(words, at)
+    return seen
 
 
 @_compiled
@@ -173,7 +197,7 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     ----------
     plan : parties, elements, accesses, whether they write, units of computing, lock, units in the section, barrier,
         reads before the clock is read, and the two numbers of a unit of computing
-    ticks : the clocks are written here; before, its first number is the seed of the addresses
+    ticks : `TICKS` numbers
     """
     parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = plan
     state, value, done = np.uint64(ticks[0]), np.int64(0), 0
@@ -195,8 +219,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
                 chain = chain * factor + summand
             value = chain & value  # zero, but only once the chain is known
         if lock:
-            mine = acquire(words, lock, rank, parties)
-            chain = value
+            mine = acquire(words, lock, rank, parties, value)
+            chain = mine & value  # zero, but only once the lock is acquired
             for _ in range(critical):
                 chain = chain * factor + summand
             value = chain & value  # no processor begins the next grain before this is known
@@ -211,6 +235,29 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
             break
     _end(ticks)
     return value + done
+
+
+@_compiled
+def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks: Array) -> Any:
+    """Visit a page at random and read a quarter of its lines, in an order of no pattern.
+
+    So few reads have to find their page that sizes of caches are told apart from those of tables of pages; with more of the lines,
+    processors fetch the others ahead.
+    """
+    state, value = np.uint64(ticks[0]), np.int64(0)
+    for turn in range(-warm, turns):
+        if turn == 0:
+            _begin(words, 1, ticks)
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        first = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (PAGE // 8)
+        start = np.int64(state >> np.uint64(40))
+        line = start
+        for _ in range(VISIT):
+            line = (line * 1229 + 2 * (start >> 3) + 1) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
+            mixed = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
+            value = memory[first + 8 * (mixed ^ (mixed >> 4)) + value]
+    _end(ticks)
+    return value
 
 
 @_compiled

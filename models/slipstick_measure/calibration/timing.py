@@ -20,13 +20,16 @@ LEAST_SHARE = 0.97
 """Of elapsed time that the thread of an undisturbed repetition was running."""
 LEAST, MOST = 5, 21
 """Undisturbed repetitions that a value needs, and that it gets where there is time."""
+MOST_PACE = 1.15
+"""Of the gauge's least time on a core, up to which the core's hardware is taken as free: a thread of another guest on the same core,
+which the system cannot see, makes the gauge take 1.4 to 1.7 times as long, a free lock 1.9 times, and a chain 1.01 times."""
 LENGTH = 0.0015
 """Of a repetition, shorter than the slice of time that a scheduler gives [s]."""
 REST = 0.02
 """At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and for longer [s]."""
 PATIENCE = 8.0
 """With the cores busy all the time, until a kernel is given up [s]."""
-PASSES = 3
+PASSES = 7
 """Times that all kernels are run in turn, so that a slow change of the host is in every interval."""
 _LARGE_PAGE = 2 << 20
 
@@ -42,6 +45,8 @@ class Timing:
     seconds : of one operation, in each undisturbed repetition [s]
     per : operations of one turn of the kernel
     disturbed : repetitions that were left out
+    crowded : times of repetitions during which others used the hardware of a core, which count if there are too few without [s]
+    turns : of the kernel in a repetition
     """
 
     kernel: str
@@ -49,11 +54,12 @@ class Timing:
     per: float = 1.0
     seconds: list[float] = field(default_factory=list)
     disturbed: int = 0
+    crowded: list[float] = field(default_factory=list)
+    turns: int = 16
 
 
 KernelCall = Callable[[int, int, Array], Any]
-"""A kernel, called with the rank of a core, a number of turns, and eight numbers: the first is the seed of its addresses, and
-over them the clocks are written."""
+"""A kernel, called with the rank of a core, a number of turns, and the numbers over which the clocks are written."""
 
 
 class TimedKernel(NamedTuple):
@@ -84,9 +90,11 @@ class Cores:
         from slipstick_measure.calibration import kernels
 
         self.cores, self.kernels = cores, kernels
-        space = mmap.mmap(-1, size + _LARGE_PAGE)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            space.madvise(mmap.MADV_HUGEPAGE)  # so that the time to find a page is not taken for that of a cache
+        if hasattr(mmap, "MADV_HUGEPAGE"):  # so that pages are found faster; only private memory gets large ones
+            space = mmap.mmap(-1, size + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            space.madvise(mmap.MADV_HUGEPAGE)
+        else:
+            space = mmap.mmap(-1, size + _LARGE_PAGE)
         whole = np.frombuffer(space, dtype=np.int64)
         first = -whole.ctypes.data % _LARGE_PAGE // 8
         self.memory = whole[first : first + size // 8]
@@ -94,23 +102,30 @@ class Cores:
         self.chance = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
         self.threads = [ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores]
+        self.gauge = np.full(len(cores), np.inf)  # least time on each core [s]
 
     def close(self) -> None:
         """End the threads."""
         for each in self.threads:
             each.shutdown()
 
-    def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float]:
-        """Run a kernel on some cores at once; give its time on the first, and the least share that a thread was running."""
+    def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
+        """Run a kernel on some cores at once.
 
-        ticks = self.chance.integers(1 << 62, size=(parties, 8))
+        Returns
+        -------
+        Its time on the first core [s], the least share of elapsed time that a thread was running, and the most that the gauge took
+        before or after, of its least time on the core.
+        """
+        ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
         found = [each.submit(kernel, rank, turns, ticks[rank]) for rank, each in enumerate(self.threads[:parties])]
         for each in found:
             each.result()
-        begun, used, ended, spent = (ticks.reshape(parties, 4, 2) @ (1.0, 1e-9)).T
-        elapsed = ended - begun
-        return float(elapsed[0]), float(min((spent - used) / elapsed))
+        begun, used, ended, spent, *gauged = (ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)).T
+        elapsed, gauges = ended - begun, np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
+        self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
+        return float(elapsed[0]), float(min((spent - used) / elapsed)), float(np.max(gauges / self.gauge[:parties]))
 
     def measure(self, run: TimedKernel, seconds: float) -> None:
         """Repeat a kernel, and add to its times, for about a number of seconds.
@@ -119,24 +134,24 @@ class Cores:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        timing, turns = run.timing, 16
+        timing = run.timing
         if run.warm:
             run.warm()
         self.once(run.kernel, run.parties, 1)  # which compiles it as well
         end, wanted = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
         while len(timing.seconds) < wanted:
-            if (now := time.perf_counter()) > end and len(timing.seconds) >= LEAST:
+            if (now := time.perf_counter()) > end and len(timing.seconds) + len(timing.crowded) >= LEAST:
                 return
             if now > end + PATIENCE:
                 self._refuse(timing)
-            elapsed, share = self.once(run.kernel, run.parties, turns)
+            elapsed, share, pace = self.once(run.kernel, run.parties, timing.turns)
             if elapsed < LENGTH / 2:  # too short for the clocks
-                turns *= 2
+                timing.turns *= 2
             elif share < LEAST_SHARE:
                 timing.disturbed += 1
                 time.sleep(self.chance.uniform(0.1, 1.0) * REST)
             else:
-                timing.seconds.append(elapsed / turns / timing.per)
+                (timing.seconds if pace < MOST_PACE else timing.crowded).append(elapsed / timing.turns / timing.per)
 
     @staticmethod
     def _refuse(timing: Timing) -> NoReturn:
