@@ -11,6 +11,7 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.cli.main import main
+from slipstick.report.shorten import DETAILS
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Results
 
@@ -30,7 +31,7 @@ def reported(
 
     Returns
     -------
-    what is printed, the page, the question's rows of results.csv, and the JSON document, whose answers are those of the question
+    what is printed, the whole report, the question's rows of results.csv, and the JSON document, whose answers are those of the question
     """
     assert main(["run", study, "--out", "here"]) == 0
     printed = capsys.readouterr().out
@@ -39,7 +40,13 @@ def reported(
     assert main(["run", study, "--out", "here", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     document["answers"] = [each for each in document["answers"] if each["model"] == question]
-    return printed, Path("here/report.md").read_text(), rows, document
+    return printed, whole_report(), rows, document
+
+
+def whole_report(folder: str = "here") -> str:
+    """Read a report with all its tables."""
+    details = Path(folder, DETAILS)
+    return (details if details.exists() else Path(folder, "report.md")).read_text()
 
 
 def number(answer: Answer, name: str) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from slipstick.report.shorten import DETAILS
 from slipstick.report.write import HTML, write
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.quantity import validate
@@ -57,8 +58,9 @@ def differences(study: str, work: Path) -> Iterator[str]:
     yield from sorted(
         names ^ {path.name for path in kept.iterdir() if not path.name.startswith(".") and path.name != HTML}
     )
-    if (made / "report.md").read_text() != (kept / "report.md").read_text():
-        yield "report.md"
+    for name in names & {"report.md", DETAILS}:
+        if not (kept / name).exists() or (made / name).read_text() != (kept / name).read_text():
+            yield name
     if not _alike(_rows(made), _rows(kept)):
         yield "results.csv"
     if _inputs(made) != _inputs(kept):

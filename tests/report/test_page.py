@@ -21,25 +21,24 @@ PICTURES = {"bars": ["bars.png", "bars.svg"], "lines": ["lines.png", "lines.svg"
 PAGE = """\
 # A demonstration
 
+- 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
+- Base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time.
+- Base: time 1.705 ms by closed-form; busy takes the most of a processor's time, 58.7 %, then fault 41.3 %; diffs is limited by sends.
+- Faster is 2 times as fast as base.
+- Over sweep latency, time lies between 1.04 ms (machine.network.adapter = 10 us) and 1.16 ms (machine.network.adapter = 40 us).
+- 2 of 6 answers are not exact (2 by closed-form); note: leaves out waiting for own; 2 points have no answer.
+
+[![Where the time goes](bars.png)](bars.svg)
+
+See.
+
+## About this study
+
 What it is about.
 
 Source: Somebody, 1997
 
-- Asked: time, account[fault] of 3 cases of dvsm/diff-request; 1 sweep of 3 points; comparisons; what would help most.
-- Base: time 1.705 ms by closed-form; busy takes the most of a processor's time, 58.7 %, then fault 41.3 %; diffs is limited by sends.
-- Faster is 2 times as fast as base.
-- 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
-- Base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time.
-- Over sweep latency, time lies between 1.04 ms (machine.network.adapter = 10 us) and 1.16 ms (machine.network.adapter = 40 us).
-- 2 of 6 answers are not exact (2 by closed-form); note: leaves out waiting for own; 2 points have no answer.
-
-![Where the time goes](bars.png)
-
-See. [bars.svg](bars.svg)
-
-## Comparisons
-
-### Table 4
+## Comparisons: Table 4
 
 Source: Table 4
 
@@ -65,13 +64,11 @@ Misses:
 
 - measured: mean absolute error 4.85 % over 2 measured values
 
-## What would help most
+## What would help most: base
 
-Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed. Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before. A pair gains more than the sum of its changes where one makes room for the other, and less where both take away the same.
+Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed.
 
-### base
-
-In every row: change 50 % less, exact no.
+In every row: change -50 %, exact no.
 
 | parameter | meaning          | value | share | elasticity | time saved |
 | --------- | ---------------- | ----: | ----: | ---------: | ---------: |
@@ -80,12 +77,7 @@ In every row: change 50 % less, exact no.
 
 Without effect here: `machine.memory.page`.
 
-## Sweeps
-
-### latency
-
-- `machine.network.adapter`: 10 us, 20 us, 40 us
-- 3 points in 1 case
+## Sweeps: latency
 
 In every row: case base, method closed-form.
 
@@ -103,9 +95,7 @@ Limiting stage of diffs, along `machine.network.adapter`:
 
 ## Pictures
 
-![Time](lines.png)
-
-[lines.svg](lines.svg)
+[![Time](lines.png)](lines.svg)
 
 ## What limits
 
@@ -121,7 +111,7 @@ Where another stage takes over, each parameter changed alone: the 4 smallest cha
 
 ## Cases
 
-In every row: model dvsm/diff-request, method closed-form.
+In every row: method closed-form.
 
 | case   | differs from the base in   |     time | notes | exact |
 | ------ | -------------------------- | -------: | ----- | ----- |
@@ -139,11 +129,7 @@ In every row: model dvsm/diff-request, method closed-form.
 
 ## Inputs
 
-Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml).
-
-| file                      | SHA-256                                                            |
-| ------------------------- | ------------------------------------------------------------------ |
-| `specs/studies/demo.yaml` | `0000000000000000000000000000000000000000000000000000000000000000` |
+Asked: time, account[fault] of 3 cases of dvsm/diff-request; 1 sweep of 3 points; comparisons; what would help most. Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), every input with its hash in [inputs.yaml](inputs.yaml).
 """
 
 
@@ -155,8 +141,8 @@ def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
     text = page(replace(SMALL_RESULTS, text="What it is about. " * 20), STUDY, PICTURES, "slipstick run demo")
     parts = [
         "# A demo",
-        "- Asked: ",
-        "![Where the time goes]",
+        "- 3 printed cells are compared",
+        "[![Where the time goes]",
         "## About this study\n\nWhat",
         "Source: ",
         "## Comparisons",
@@ -295,9 +281,7 @@ def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stag
         == """\
 ### s
 
-- `machine.network`: fe, atm
-- `machine.network.adapter`: 30 values from 1 us to 30 us
-- 60 points in 1 case
+`machine.network`: fe, atm; `machine.network.adapter`: 30 values from 1 us to 30 us; 60 points in 1 case.
 
 In every row: case base, value time, method closed-form, exact yes.
 
@@ -338,7 +322,7 @@ def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
     bare = replace(SMALL_RESULTS, sweeps=(), questions={}, notes=(), hashes={}, versions={})
     text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings == ["# A demonstration", "## What limits", "## Cases", "## Inputs"]
+    assert headings == ["# A demonstration", "## About this study", "## What limits", "## Cases", "## Inputs"]
 
 
 def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() -> None:

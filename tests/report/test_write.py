@@ -14,7 +14,7 @@ import yaml
 from slipstick.report.write import INPUTS, missing_pictures, write
 from tests.report.made_up import SMALL_RESULTS, STUDY
 
-FILES = ["report.md", "results.csv", "bars.png", "bars.svg", "lines.png", "lines.svg", "inputs.yaml"]
+FILES = ["report.md", "details.md", "results.csv", "bars.png", "bars.svg", "lines.png", "lines.svg", "inputs.yaml"]
 COMMAND = "slipstick run demo"
 
 INPUTS_TEXT = f"""\
@@ -26,6 +26,7 @@ hashes:
   specs/studies/demo.yaml: '{"0" * 64}'
 files:
   report.md: HASH
+  details.md: HASH
   results.csv: HASH
   bars.png: drawn
   bars.svg: drawn
@@ -86,6 +87,7 @@ def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: 
     assert sorted(path.name for path in folder.iterdir()) == [
         "bars.png",
         "bars.svg",
+        "details.md",
         "inputs.yaml",
         "mine.png",
         "report.md",
@@ -136,7 +138,7 @@ def test_without_the_extra_for_pictures_a_note_stands_in_their_place(
     for library in ("matplotlib", "polars", "tqdm"):
         monkeypatch.setitem(sys.modules, library, None)
     names = [path.name for path in write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)]
-    assert names == ["report.md", "results.csv", "inputs.yaml"]
+    assert names == ["report.md", "details.md", "results.csv", "inputs.yaml"]
     text = (tmp_path / "demo" / "report.md").read_text()
     note = missing_pictures(STUDY)
     assert note.endswith("of this study needs matplotlib: pip install 'slipstick[report]'")
@@ -152,6 +154,6 @@ def _bytes(folder: Path) -> Mapping[str, bytes]:
 def _inputs(folder: Path) -> str:
     """Read the inputs; hashes that are right are put as a word."""
     text = (folder / INPUTS).read_text()
-    for name in ("report.md", "results.csv"):
+    for name in ("report.md", "details.md", "results.csv"):
         text = text.replace(sha256((folder / name).read_bytes()).hexdigest(), "HASH")
     return text

@@ -16,6 +16,7 @@ from slipstick import run
 from slipstick.cli.main import main
 from slipstick.report.answer import sweep_text
 from slipstick.report.formatting import INTERVALS
+from tests.questions import whole_report
 
 NETWORK = """\
 queueing-network: 1
@@ -63,7 +64,7 @@ def test_tables_csv_and_json_of_cases_and_sweeps(folder: Path, capsys: pytest.Ca
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert main(["run", "study.yaml", "--out", "here"]) == 0
-    said, page = capsys.readouterr().out, Path("here/report.md").read_text()
+    said, page = capsys.readouterr().out, whole_report()
     for text, least in ((said, 2), (page, 2 + 3 * 4 + 4 * 4 + 4)):
         assert " ".join(text.split()).count(INTERVALS) == 1
         assert len(printed(text)) >= least
@@ -156,10 +157,10 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
     Path("trend.yaml").write_text(TREND)
     Path("study.yaml").write_text(QUESTIONS.replace("SAMPLES", str(samples)))
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
-    document, page = json.loads(capsys.readouterr().out), Path("here/report.md").read_text()
+    document, page = json.loads(capsys.readouterr().out), whole_report()
     assert all(low <= value <= high for value, low, high in printed(page))
     for heading in ("Cases", "What would help most", "The years ahead", "How it scales", "Comparisons"):
-        section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+        section = page.partition(f"\n## {heading}")[2].partition("\n## ")[0]
         assert len(printed(section)) >= 2, heading
     estimated = 0
     for each in objects(document):
@@ -186,4 +187,4 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
     assert ", undecided against same, for their intervals overlap" in page
     assert "inside the interval" in page
     assert "outside the interval" in page
-    assert ", undecided" in page.partition("\n## Comparisons\n")[2]
+    assert ", undecided" in page.partition("\n## Comparisons")[2]

@@ -182,4 +182,5 @@ def _place(value: float, truth: Value) -> float:
 
 
 def _words(off: float) -> str:
-    return f"{abs(100 * off):.2g} % {'above' if off > 0 else 'below'}"
+    shown = float(f"{abs(100 * off):.2g}")
+    return f"{shown:g} % {'above' if off > 0 else 'below'}"

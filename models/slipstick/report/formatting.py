@@ -6,11 +6,12 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
+from slipstick.answer import HELD
 from slipstick.expression.nodes import Dimension
 from slipstick.units import choose, show
 
@@ -45,6 +46,9 @@ INTERVALS = (
 
 UNKNOWN = "no interval"
 """What stands behind an estimate of which it is not known how sure it is."""
+
+NOTHING_SAID: Mapping[str, str] = {}
+"""Where a page says nothing on how all of it was computed."""
 
 Ends = tuple[float | None, float | None]
 """Both ends of an interval; None where there is none."""
@@ -431,13 +435,16 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
     return textwrap.fill(text, width or terminal_width(), subsequent_indent=indent, break_on_hyphens=False)
 
 
-def table_texts(table: ResultTable, markdown: bool = True) -> tuple[list[str], list[list[str]], list[int]]:
+def table_texts(
+    table: ResultTable, markdown: bool = True, said: Mapping[str, str] = NOTHING_SAID
+) -> tuple[list[str], list[list[str]], list[int]]:
     """Write the cells of a table of results: titles, rows, and which columns are numbers.
 
     Parameters
     ----------
-    table : with how each row was computed, which stands in its last columns
+    table : with how each row was computed, which stands in its last columns; a bound that holds within an interval does not
     markdown : signs of Markdown are escaped
+    said : what is said elsewhere of how all was computed, such as its method; a column with nothing else is left out
     """
     safe = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
@@ -452,8 +459,10 @@ def table_texts(table: ResultTable, markdown: bool = True) -> tuple[list[str], l
             if not any(isinstance(cell, str) for cell in each.cells):
                 right.append(len(columns) - 1)
     how = table.provenance.columns(table.failed) if table.provenance else {}
-    columns += [[safe(cells[row] or NOTHING) for row in rows] for cells in how.values()]
-    return [*head, *how], [list(row) for row in zip(*columns, strict=True)], right
+    told = {name: [cells[row] or NOTHING for row in rows] for name, cells in how.items()}
+    told = {name: cells for name, cells in told.items() if not {*cells} <= {said.get(name), NOTHING}}
+    columns += [[safe(NOTHING if cell.endswith(HELD) else cell) for cell in cells] for cells in told.values()]
+    return [*head, *told], [list(row) for row in zip(*columns, strict=True)], right
 
 
 def _cell(column: ResultColumn, row: int) -> str:
@@ -466,9 +475,9 @@ def _cell(column: ResultColumn, row: int) -> str:
     return column.written(finite(value), unit, (low, high))
 
 
-def result_table(table: ResultTable) -> str:
+def result_table(table: ResultTable, said: Mapping[str, str] = NOTHING_SAID) -> str:
     """Write a table of results in Markdown: its title, its rows, and why rows have no answer."""
-    head, rows, right = table_texts(table)
+    head, rows, right = table_texts(table, said=said)
     failed = "\n".join(f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items())
     parts = [table.title, markdown_table(head, rows, right) if rows else "", failed]
     return "\n\n".join(part for part in parts if part)
@@ -482,12 +491,26 @@ def _labels(table: ResultTable, row: int) -> Iterable[str]:
             yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(each, row)}"
 
 
-def question_section(found: QuestionResult, said: Collection[str] = ()) -> str:
-    """Write what a question found as a section of the page; what the head has said already is not said again."""
-    parts = [each if isinstance(each, str) else result_table(each) for each in found.parts()]
-    lines = found.sentences()
-    told = "" if {*lines} <= {*said} else "\n".join(f"- {escape(line)}" for line in lines)
-    return "\n\n".join(part for part in (f"## {found.title}", prose(found.reading), told, *parts) if part)
+def question_section(found: QuestionResult, said: Mapping[str, str] = NOTHING_SAID) -> str:
+    """Write what a question found as a section of the page; see `table_texts` for what is said."""
+    parts = [each if isinstance(each, str) else result_table(each, said) for each in found.parts()]
+    told = "\n".join(f"- {escape(line)}" for line in found.beside_tables())
+    return section(found.title, [prose(found.reading), told, *parts])
+
+
+def section(title: str, parts: Iterable[str]) -> str:
+    """Join the parts of a section; of one subsection alone the heading joins that of the section.
+
+    >>> print(section("Sweeps", ["### load", "words"]))
+    ## Sweeps: load
+    <BLANKLINE>
+    words
+    """
+    text = "\n\n".join(filter(None, parts))
+    headings = re.findall(r"^#+ .*\n\n", text, re.MULTILINE)
+    if len(headings) == 1 and headings[0].startswith("### "):
+        title, text = f"{title}: {headings[0][4:].strip()}", text.replace(headings[0], "", 1)
+    return f"## {title}\n\n{text}"
 
 
 class TextTable(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Any
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import counted, percent, quantity
+from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, printed_lines
 from slipstick.units import rungs, show
 
 LARGEST = 100 * 1024
@@ -207,7 +208,7 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     Parameters
     ----------
     title : of the study
-    markdown : the text of report.md
+    markdown : the whole report; of one that is longer than a page the sections are folded
     folder : where its pictures are
     live : a model of the study that runs below the report
     """
@@ -224,6 +225,8 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     body, script = _section(live) if live else ("", "")
     heading = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>" if live else ""
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
+    if printed_lines(markdown) > PAGE_LINES:
+        report = "".join(_folded(part) for part in re.split("(?=<h2>)", report))
     page = _with_live(title, report, heading + body, script)
     if live and 2 * page.count(_BESIDE.format("table", "")[:14]) > report.count(
         "<table>"
@@ -241,9 +244,9 @@ def _with_live(title: str, report: str, live: str, script: str) -> str:
 
 _END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
 _BLOCK = re.compile(r"(<table>.*?</table>|<ul>.*?</ul>|<ol>.*?</ol>)", re.DOTALL)
-_BESIDE = '<p>This {} of {} is in <a href="report.md">report.md</a>.</p>'
+_BESIDE = '<p>This {} of {} is in <a href="details.md">details.md</a>.</p>'
 _LEFT_OUT = (
-    '<p>{} of {} tables and lists stand only in <a href="report.md">report.md</a> beside this page, which is kept small; '
+    '<p>{} of {} tables and lists stand only in <a href="details.md">details.md</a> beside this page, which is kept small; '
     'each place says so. All values are in <a href="results.csv">results.csv</a>.</p>\n'
 )
 
@@ -271,8 +274,17 @@ def _fitted(report: str, used: int) -> str:
             kept += more
         else:
             parts[at], left_out = notes[at], left_out + 1
-    words, section, rest = "".join(parts).partition("<h2")
-    return words + _LEFT_OUT.format(left_out, len(blocks)) + section + rest
+    page = "".join(parts)
+    at = min(place for place in (page.find("<h2"), page.find("<details"), len(page)) if place >= 0)
+    return page[:at] + _LEFT_OUT.format(left_out, len(blocks)) + page[at:]
+
+
+def _folded(part: str) -> str:
+    """Fold a section of a long report, but for what it is about and what it was made from."""
+    heading, end, rest = part.partition("</h2>")
+    if not end or heading[4:] in (ABOUT, INPUTS):
+        return part
+    return f"<details><summary>{heading}{end}</summary>{rest}</details>"
 
 
 def _beside(block: str) -> str:
@@ -309,6 +321,7 @@ _PAGE = Template(
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 62rem;
  margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.25; }
+summary > h2 { display: inline-block; margin: .5rem 0; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
 .r { text-align: right; }

@@ -1,7 +1,7 @@
-"""The page of a study, in Markdown: what was found in a few sentences, questions, sweeps, pictures, cases, inputs.
+"""The report of a study, in Markdown: what was found in a few sentences, questions, sweeps, pictures, cases, inputs.
 
-The head says in three to seven sentences what was asked, the answer, how it compares with the base, what limits and what is in
-doubt. A sweep of few points is written point by point, of a large one the ends and the extremes. A gallery lists reports.
+The head says in one to seven sentences the answer, how it compares with the base, what limits and what is in doubt. A sweep of
+few points is written point by point, of a large one the ends and the extremes. A gallery lists reports.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from slipstick.answer import HELD, Answer, Takeover
 from slipstick.report.formatting import (
     INTERVALS,
     NOTHING,
+    NOTHING_SAID,
     Notes,
     code,
     counted,
@@ -32,7 +33,9 @@ from slipstick.report.formatting import (
     quantity,
     question_section,
     result_table,
+    section,
 )
+from slipstick.report.shorten import ABOUT
 from slipstick.results.question import ResultColumn, case_table, sweep_table
 from slipstick.results.study import Axis, Results, Sweep
 
@@ -46,27 +49,32 @@ _MOST_CHANGES = 12
 _MOST_GROUPS = 12
 
 
-def sweep_text(sweep: Sweep, answer: Sequence[str]) -> str:
-    """Write one sweep: what was varied, a table, where the limiting stage changes, what failed.
+def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NOTHING_SAID) -> str:
+    """Write one sweep: a table, of a large one also what was varied, where the limiting stage changes, what failed.
 
     Parameters
     ----------
     sweep : its points
     answer : the values to show
+    said : of how they were computed, see `slipstick.report.formatting.table_texts`
     """
     names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
     few = len(sweep) <= MOST_POINTS
     parts = [
         f"### {escape(sweep.name)}",
-        "\n".join(f"- {_axis_text(axis)}" for axis in sweep.axes)
-        + f"\n- {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}",
+        "" if few else _varied(sweep),
         "" if few else _outside(sweep),
-        result_table(sweep_table(sweep, names)) if few else _extremes(sweep, names),
+        result_table(sweep_table(sweep, names), said) if few else _extremes(sweep, names),
         _stages(sweep),
         _without_effect(sweep),
         "" if few else _failures(sweep),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _varied(sweep: Sweep) -> str:
+    axes = "; ".join(map(_axis_text, sweep.axes))
+    return f"{axes}; {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}."
 
 
 def _outside(sweep: Sweep) -> str:
@@ -191,10 +199,9 @@ def _failures(sweep: Sweep) -> str:
 
 
 _MOST_NAMES, _MOST_FOUND = 4, 3
-_ABOUT, _LONGEST_ABOVE = "## About this study", 300  # letters of a text that stands above what was found
 _LEAST_SAID = 0.05  # part of the time that is named beside the largest
 _MOST_SETTINGS = 4
-_ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
+_ELSEWHERE = "Every point is in [results.csv](results.csv), every input with its hash in [inputs.yaml](inputs.yaml)."
 
 _NEAREST = 4
 _MOST_PIPELINES = 60
@@ -208,7 +215,7 @@ _TAKEOVERS = (
 def page(
     results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str]], command: str, missing: str = ""
 ) -> str:
-    """Write report.md: everything in words and tables, pictures by name, and how to repeat it.
+    """Write the whole report: everything in words and tables, pictures by name, and how to repeat it.
 
     Parameters
     ----------
@@ -219,29 +226,58 @@ def page(
     missing : why no picture is drawn, to stand in their place
     """
     first, *others = [*study.pictures, None]
-    found = _findings(results, study.answer)
-    told = [prose(results.text), f"Source: {escape(results.source)}" if results.source else ""]
-    long = len(results.text) > _LONGEST_ABOVE  # then what was found comes first
-    sections = [
+    said = _how(results)
+    sentences = _sentences(results, study.answer)
+    source = f"Source: {escape(results.source)}" if results.source else ""
+    parts = [
         f"# {escape(results.title or results.name)}",
-        *([] if long else told),
-        "\n".join(f"- {escape(each)}" for each in _sentences(results, study.answer, found)),
+        "\n".join(f"- {escape(each)}" for each in sentences),
         prose(INTERVALS) if results.simulated else "",
         prose(missing) or _picture(first, pictures),
-        *([_ABOUT, *told] if long else []),
-        *(question_section(each, said=found) for each in results.questions.values()),
-        "\n\n".join(["## Sweeps", *(sweep_text(each, study.answer) for each in results.sweeps)])
-        if results.sweeps
-        else "",
-        "\n\n".join(["## Pictures", *(_picture(each, pictures) for each in others if each)])
-        if others[:-1] and pictures
-        else "",
+        section(ABOUT, [prose(results.text), source]) if results.text or source else "",
+        *(question_section(each, said) for each in results.questions.values()),
+        section("Sweeps", [sweep_text(each, study.answer, said) for each in results.sweeps]) if results.sweeps else "",
+        section("Pictures", [_picture(each, pictures) for each in others]) if others[:-1] and pictures else "",
         _limits(results),
-        _cases(results, study.answer) if results.cases else "",
+        _cases(results, study.answer, said) if results.cases else "",
         _notes(results),
-        _inputs(results, command),
+        _inputs(results, study.answer, command),
     ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+    known = escape(" ".join(sentences)).casefold()
+    return (
+        "\n\n".join(filter(None, (_unsaid(part, known) if part.startswith("## ") else part for part in parts))) + "\n"
+    )
+
+
+def _unsaid(part: str, known: str) -> str:
+    """Leave out of the lists of a section what the head says in the same words."""
+    blocks = []
+    for block in part.split("\n\n"):
+        lines = block.split("\n")
+        left = [line for line in lines if not line.startswith("- ") or _claim(line) not in known]
+        blocks += ["\n".join(left)] * bool(left)
+    return "\n\n".join(blocks)
+
+
+def _claim(line: str) -> str:
+    """Give what a line of a list says, however it is marked.
+
+    >>> _claim("- warning: It is full.")
+    'it is full'
+    """
+    return line.removeprefix("- ").removeprefix("warning: ").rstrip(".").casefold()
+
+
+def _how(results: Results) -> Mapping[str, str]:
+    """Say how all cases and points were computed, where that is the same for all: the head has it then."""
+    found = [(each.method, each.exact) for each in results.cases.values() if not each.failed]
+    found += [
+        pair for sweep in results.sweeps for pair in zip(sweep.provenance.methods, sweep.provenance.exact, strict=True)
+    ]
+    if len(how := {(method, bool(exact)) for method, exact in found}) != 1:
+        return NOTHING_SAID
+    ((method, exact),) = how
+    return {"method": method, "exact": "yes" if exact else "no"}
 
 
 def _further(results: Results) -> str:
@@ -249,16 +285,18 @@ def _further(results: Results) -> str:
     return f" More values are in {', '.join(files)}." if files else ""
 
 
-def _cases(results: Results, answer: Sequence[str]) -> str:
+def _cases(results: Results, answer: Sequence[str], said: Mapping[str, str]) -> str:
     names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(results, answer)
-    notes = Notes()
+    answers, notes = list(results.cases.values()), Notes()
     table = case_table(results, names)
-    numbers = [", ".join(str(notes.number(note)) for note in each.notes) for each in results.cases.values()]
-    models = ResultColumn("model", [each.model for each in results.cases.values()])
+    numbers = [", ".join(str(notes.number(note)) for note in each.notes) for each in answers]
+    several = len({each.model for each in answers}) > 1  # else the head has it
+    models = [ResultColumn("model", [each.model for each in answers])] * several
     differs = ResultColumn("differs from the base in", [_settings(results, case) or None for case in results.cases])
-    columns = [table.columns[0], models, differs, *table.columns[1:], ResultColumn("notes", numbers)]
-    listed = "\n".join(f"{number}. {escape(text)}" for number, text in notes.listed.items())
-    return "\n\n".join(filter(None, ["## Cases", result_table(replace(table, columns=columns)), listed]))
+    told = [ResultColumn("notes", numbers)] * (len(set(numbers)) > 1)
+    shown = replace(table, columns=[table.columns[0], *models, differs, *table.columns[1:], *told])
+    listed = "\n".join(f"{f'{number}.' if told else '-'} {escape(text)}" for number, text in notes.listed.items())
+    return section("Cases", [result_table(shown, said), listed])
 
 
 def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
@@ -321,9 +359,9 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
     files = pictures.get(spec.name, ()) if spec else ()
     if spec is None or not files:
         return ""
-    shown = [f"![{escape(spec.title)}]({file})" for file in files if file.endswith(".png")]
-    others = [f"[{file}]({file})" for file in files if not file.endswith(".png")]
-    return "\n\n".join([*shown, " ".join(" ".join([prose(spec.text), *others]).split())])
+    shown = {file.rpartition(".")[2]: file for file in files}
+    picture = f"[![{escape(spec.title)}]({shown['png']})]({shown['svg']})"
+    return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
 
 
 def _notes(results: Results) -> str:
@@ -331,24 +369,18 @@ def _notes(results: Results) -> str:
     return "\n".join(["## Notes", "", *lines]) if lines else ""
 
 
-def _inputs(results: Results, command: str) -> str:
-    """List the files by hash; the versions of what computed stand in inputs.yaml, for they change no number."""
-    again = f"Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}"
-    hashes = [[code(name), code(digest)] for name, digest in results.hashes.items()]
-    table = markdown_table(["file", "SHA-256"], hashes) if hashes else ""
-    return "\n\n".join(part for part in ("## Inputs", again, table) if part)
+def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
+    """Say what was asked, how to ask it again, and where everything stands."""
+    return section(
+        "Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}"]
+    )
 
 
-def _findings(results: Results, answer: Sequence[str]) -> list[str]:
-    """Say what the first questions and sweeps found."""
-    found = [each.headline() for each in results.questions.values()]
-    found += [words for sweep in results.sweeps for words in _swept(sweep, answer)]
-    return list(filter(None, found))[:_MOST_FOUND]
-
-
-def _sentences(results: Results, answer: Sequence[str], found: Sequence[str]) -> list[str]:
-    """Say what was asked, what the base is and what it spends its time on, how the others compare, and what questions found."""
-    lines = [_asked(results, answer), *_base(results, answer), *_compared(results, answer), *found, _doubt(results)]
+def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
+    """Say what the first questions found, what the base is and spends its time on, how the others compare, what sweeps show."""
+    found = list(filter(None, (each.headline() for each in results.questions.values())))[:_MOST_FOUND]
+    swept = [words for sweep in results.sweeps for words in _swept(sweep, answer)][: _MOST_FOUND - len(found)]
+    lines = [*found, *_base(results, answer), *_compared(results, answer), *swept, _doubt(results)]
     return [f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in lines]
 
 
@@ -362,7 +394,7 @@ def _asked(results: Results, answer: Sequence[str]) -> str:
         points = counted(sum(map(len, results.sweeps)), "point")
         parts.append(f"{counted(len(results.sweeps), 'sweep')} of {points}")
     parts += [each.title[:1].lower() + each.title[1:] for each in results.questions.values()]
-    return f"asked: {'; '.join(parts)}"
+    return escape(f"Asked: {'; '.join(parts)}")
 
 
 def _first(each: Answer, answer: Sequence[str]) -> str:
@@ -499,11 +531,10 @@ def gallery(folders: Sequence[Path]) -> str:
     for folder in folders:
         path = folder / "report.md"
         if path.is_file():
-            head, *rest = path.read_text("utf-8").split("\n\n")
-            picture = next((each for each in rest if each.startswith("![")), "").replace("](", f"]({folder.name}/")
-            found = next((each for each in rest if each.startswith("- Asked: ")), "")
-            about = rest[rest.index(_ABOUT) + 1 :] if _ABOUT in rest else rest
-            asked = next((each for each in about if not each.startswith(("- ", "!", "Source: "))), "")
+            head, found, *rest = path.read_text("utf-8").split("\n\n")
+            picture = next((each for each in rest if each.startswith("[![")), "").replace("](", f"]({folder.name}/")
+            about = rest[rest.index(f"## {ABOUT}") + 1 :] if f"## {ABOUT}" in rest else [""]
+            asked = "" if about[0].startswith("Source: ") else about[0]
             told = "\n".join(found.splitlines()[:_MOST_NAMES])
             parts += [f"## [{head.removeprefix('# ')}]({folder.name}/report.md)", picture, asked, told]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -14,6 +14,7 @@ from slipstick.report.folder import replaced
 from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
+from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells, tidy_columns
 from slipstick.results.study import Results, Timeline
 
@@ -88,7 +89,7 @@ def write(
     with replaced(folder, lambda: [HTML, *_stale(folder)]) as work:
         names = _fill(work, results, study, command)
         if as_page:
-            text = (work / PAGE).read_text("utf-8")
+            text = (work / (DETAILS if DETAILS in names else PAGE)).read_text("utf-8")
             _write_text(work / HTML, report_page(results.title or results.name, text, work, live))
     return [folder / name for name in names]
 
@@ -159,8 +160,12 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
     for name, rows in further.items():
         _write_rows(rows, work / name)
-    _write_text(work / PAGE, page(results, study, pictures, command, missing_pictures(study)))
-    names = [PAGE, TABLE, *further, *drawn, INPUTS]
+    whole = page(results, study, pictures, command, missing_pictures(study))
+    first = first_page(whole)
+    details = {DETAILS: whole} if first != whole else {}
+    for name, text in {PAGE: first, **details}.items():
+        _write_text(work / name, text)
+    names = [PAGE, *details, TABLE, *further, *drawn, INPUTS]
     _write_text(work / INPUTS, _inputs_text(results, {name: _digest(work / name) for name in names[:-1]}, command))
     return names
 
@@ -225,9 +230,11 @@ def _digest(path: Path) -> str:
 
 
 def _stale(folder: Path) -> list[str]:
-    """List the pictures of an earlier run."""
-    # The file may have been edited: only pictures, and only in this folder.
-    return [name for name in _files(_earlier(folder)) if Path(name).name == name and name.endswith(_PICTURES)]
+    """List the pictures and the details of an earlier run."""
+    # The file may have been edited: only these, and only in this folder.
+    return [
+        name for name in _files(_earlier(folder)) if Path(name).name == name and name.endswith((*_PICTURES, DETAILS))
+    ]
 
 
 def _earlier(folder: Path) -> Mapping[str, Any]:

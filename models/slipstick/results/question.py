@@ -239,6 +239,10 @@ class QuestionResult:
         """Say what was found, the most important first; at least one sentence."""
         raise NotImplementedError
 
+    def beside_tables(self) -> Sequence[str]:
+        """Give those of its sentences that say what its tables do not."""
+        return self.sentences()
+
     def parts(self) -> Iterable[str | ResultTable]:
         """Give what stands below the sentences on the page: tables, and text in Markdown."""
         return ()

@@ -42,7 +42,7 @@ def test_in_the_terminal() -> None:
 
 def test_on_a_page_findings_come_first() -> None:
     page = question_section(AgreeResult((FOUND,)))
-    assert page.index("- many: closed-form claims to be exact") < page.index("### many")
+    assert page.index("- many: closed-form claims to be exact") < page.index("| value")
     assert "- simulation lies within the bounds" in page
 
 

@@ -16,7 +16,7 @@ from slipstick.study.check import check_file
 from slipstick.study.questions.scale import ScaleResult, Scaling
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
-from tests.questions import result_of
+from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
 
 HEAD = """\
@@ -198,7 +198,7 @@ def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "base: At a fixed size it is fastest on " in printed
     assert "base: To keep 70 % the work must grow as processors**2" in printed
-    page = Path("here/report.md").read_text()
+    page = whole_report()
     for way in ("time-bound", "efficiency-conserved", "memory-bound"):
         assert f"#### Matrix of scalability: {way}" in page
     assert Path("here/bands.png").is_file()

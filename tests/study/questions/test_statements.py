@@ -10,7 +10,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
 from slipstick.study.questions.statements import StatementsResult
-from tests.questions import result_of
+from tests.questions import result_of, whole_report
 from tests.study.small_program import found, in_folder
 
 # Computing 6 ms, memory 3 ms, network 0.8 ms; overhead 3.8 ms.
@@ -124,7 +124,7 @@ def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFix
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"
     assert main(["run", "study.yaml", "--out", "out"]) == 0
     assert "2 statements checked: 1 hit, 1 miss (s1)" in capsys.readouterr().out.splitlines()[-3:]
-    assert "slow 18.8 ms (miss)" in Path("out/report.md").read_text()
+    assert "slow 18.8 ms (miss)" in whole_report("out")
 
 
 SIMULATED = "what_if: {rare: {simulation.seed: 2}}"

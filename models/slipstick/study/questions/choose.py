@@ -107,9 +107,16 @@ class ChooseResult(QuestionResult):
         """Say which better points are undecided."""
         return next((_undecided(each) for each in self.choices if each.undecided), "")
 
+    def beside_tables(self) -> list[str]:
+        """Say what was chosen and how that is known; tables have the rest."""
+        return [f"{each.case}: {next(_sentences(each))}" for each in self.choices]
+
     def parts(self) -> Iterator[ResultTable]:
-        """Give the best point and the runners-up, case by case; or the one that is nearest to meeting the conditions."""
-        yield from map(_table, self.choices)
+        """Give the best point and the runners-up of each case; or the one that is nearest to meeting the conditions."""
+        alike: dict[tuple[object, ...], list[ChosenPoints]] = {}
+        for each in self.choices:
+            alike.setdefault((tuple(each.units.items()), each.objective, each.conditions), []).append(each)
+        yield from map(_table, alike.values())
 
 
 @dataclass(frozen=True)
@@ -405,28 +412,31 @@ def _number(answer: Answer, name: str) -> str:
 _MOST_UNDECIDED = 10
 
 
-def _table(each: ChosenPoints) -> ResultTable:
-    listed = {"chosen": each.found[:1], "runner-up": each.found[1:], "undecided": each.undecided[:_MOST_UNDECIDED]}
-    listed["nearest"] = (each.nearest,) if each.nearest else ()
-    rows = [(words, answer) for words, answers in listed.items() for answer in answers]
-    answers = [answer for _, answer in rows]
+def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
+    """Lay out what was found for cases among which the same is chosen by the same."""
+    first, rows = choices[0], []
+    for each in choices:
+        listed = {"chosen": each.found[:1], "runner-up": each.found[1:], "undecided": each.undecided[:_MOST_UNDECIDED]}
+        listed["nearest"] = (each.nearest,) if each.nearest else ()
+        rows += [(each.case, words, answer) for words, answers in listed.items() for answer in answers]
+    answers = [answer for *_, answer in rows]
 
     def column(name: str, title: str) -> ResultColumn:
         values = [answer.values[name] for answer in answers]
         return ResultColumn.of(name, values, values[0].unit if values else "1", title=escape(title))
 
     columns = [
-        ResultColumn("case", [each.case] * len(rows), place=True, on_page=False),
-        ResultColumn("choice", [words for words, _ in rows], place=True),
+        ResultColumn("case", [case for case, *_ in rows], place=True),
+        ResultColumn("choice", [words for _, words, _ in rows], place=True),
         *(
             ResultColumn(path, [answer.point[path] for answer in answers], unit, place=True)
-            for path, unit in each.units.items()
+            for path, unit in first.units.items()
         ),
-        column(OBJECTIVE, each.objective),
+        column(OBJECTIVE, first.objective),
     ]
-    for number, text in enumerate(each.conditions, start=1):
+    for number, text in enumerate(first.conditions, start=1):
         columns += [
             column(f"value[{number}]", text),
-            column(f"slack[{number}]", "slack" if len(each.conditions) == 1 else f"slack of {number}"),
+            column(f"slack[{number}]", "slack" if len(first.conditions) == 1 else f"slack of {number}"),
         ]
-    return ResultTable("choose", columns, Provenance.of(answers), title=f"### {escape(each.case)}")
+    return ResultTable("choose", columns, Provenance.of(answers))

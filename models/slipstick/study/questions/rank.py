@@ -93,6 +93,17 @@ class ChangeRanking:
 _MOST_PAIRS = 10
 
 
+_SHARES = (
+    "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up "
+    "to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the "
+    "quantity changed, where the change is allowed."
+)
+_REDUCTIONS = (
+    "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before. A pair gains more than the "
+    "sum of its changes where one makes room for the other, and less where both take away the same."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RankResult(QuestionResult):
     """What would help most.
@@ -104,13 +115,6 @@ class RankResult(QuestionResult):
     """
 
     title: ClassVar[str] = "What would help most"
-    reading: ClassVar[str] = (
-        "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities "
-        "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved "
-        "anew with the quantity changed, where the change is allowed. Overhead: the time of a processor that is not useful. "
-        "Overhead reduction: 1 - after / before. A pair gains more than the sum of its changes where one makes room for the "
-        "other, and less where both take away the same."
-    )
     rankings: tuple[Ranking, ...] = ()
     changes: tuple[ChangeRanking, ...] = ()
 
@@ -140,10 +144,12 @@ class RankResult(QuestionResult):
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the quantities of each case, then the changes and their pairs."""
+        yield _SHARES if self.rankings else ""
         for each in self.rankings:
             yield _quantities(each)
             yield _undecided(each)
             yield f"Without effect here: {', '.join(map(code, each.idle))}." if each.idle else ""
+        yield _REDUCTIONS if self.changes else ""
         for found in self.changes:
             yield _changes(found)
             yield _pairs(found)
@@ -478,6 +484,11 @@ def _undecided(ranking: Ranking) -> str:
     return f"Undecided, for their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
 
 
+def _signed(change: str) -> str:
+    """Write ``50 % less`` as ``-50 %``."""
+    return f"{'-' if change.endswith('less') else '+'}{change.rpartition(' ')[0]}"
+
+
 def _where(found: Ranking | ChangeRanking) -> str:
     return f"{found.case} under {found.under}" if found.under else found.case
 
@@ -494,7 +505,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
         ResultColumn("value", [each["value"] for each in rows], [each.unit("value") for each in rows]),
         values("share", "share", written=as_percent),
         values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
-        ResultColumn("change", [each.point["change"] for each in rows]),
+        ResultColumn("change", [_signed(str(each.point["change"])) for each in rows]),
         values("time_saved", "time saved", written=as_percent),
     ]
     return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")

@@ -76,6 +76,9 @@ class ConditionSearch:
         return Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1))) if places else Answer(self.case, "")
 
 
+_FEW_SEARCHES = 8
+
+
 @dataclass(frozen=True, slots=True)
 class SeekResult(QuestionResult):
     """Where conditions start or stop holding, question by question, case by case."""
@@ -127,7 +130,8 @@ class SeekResult(QuestionResult):
             ResultColumn("holds", words),
         ]
         how = [each.answer(place) for each, place in zip(searches, places, strict=True)]
-        yield ResultTable("seek", columns, Provenance.of(how))
+        few = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
+        yield ResultTable("seek", columns, Provenance.of(how), rows=() if few else None)
 
 
 def _at(value: float | None, unit: str, ends: Ends) -> str:
