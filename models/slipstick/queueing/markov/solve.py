@@ -15,7 +15,7 @@ from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
-from slipstick.queueing.markov.chain import Array, MarkovChain, refuse_size, stationary
+from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays
@@ -90,25 +90,26 @@ def solve_markov_chain(
     """
     if not 0 < error < 1:
         raise ModelError(f"the error of a truncation must lie between 0 and 1, got {error}")
-    points = []
+    points: list[MarkovSolution] = []
+    known: Known = {}
     rules = [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     for at, rule in zip(range(network.points), rules, strict=True):
         point = network_point(network.select(slice(at, at + 1)), rule)
-        points.append(_point(point, error, limit, method))
+        points.append(_point(point, error, limit, method, known))
     found = _together(network, points, routing is None)
     if routing is None and not network.losses:
         checked(network, found, max(EXACT, 10 * error))
     return found
 
 
-def _point(point: NetworkPoint, error: float, limit: float | None, method: str | None) -> MarkovSolution:
+def _point(point: NetworkPoint, error: float, limit: float | None, method: str | None, known: Known) -> MarkovSolution:
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
-        return _answers(point, space, chain, stationary(chain, method), 0.0)
+        return _answers(point, space, chain, stationary(chain, method, known), 0.0)
     truncation, rising = _first_cut(point, error), 0
     while rising < 2:
         space, chain = _explored(point, truncation, limit)
-        pi = stationary(chain, method)
+        pi = stationary(chain, method, known)
         beyond, missing, ratio = _tail(space, chain, pi)
         if missing <= error:
             return _answers(point, space, chain, pi, beyond)
