@@ -7,7 +7,8 @@ drawn from the seed and its index alone, and answered by a child process of its 
 imported slipstick, and whose processor time and memory are measured.
 
 ``python benchmarks/fuzz.py`` runs 100,000; the exit status is 1 if one breaks a promise. ``--case INDEX`` runs one and
-prints it; what broke a promise is printed with the fewest lines that break it the same way.
+prints it; what broke a promise is printed with the fewest lines that break it the same way. ``--record FILE`` keeps what
+came of each block of inputs as a line of JSON; blocks that stand there are not run again.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ from tests.agreement import HEADS
 from tests.measure.damage import damaged
 from tests.mutations import SHIPPED, TOKENS, text_mutated
 from tests.payloads import PAYLOADS
+
+# At the speed of C: writing a changed spec in Python takes as long as most commands take to answer it.
+Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 SECONDS, MEMORY = 5.0, 3 << 28
 """Processor time, and memory beside that of the process the child is forked from, which holds the imports (a quarter GiB)."""
@@ -94,7 +99,7 @@ TREES: dict[str, Any] = {}
 
 def _tree(name: str) -> Any:
     if name not in TREES:
-        TREES[name] = yaml.safe_load(SHIPPED[name])
+        TREES[name] = yaml.load(SHIPPED[name], Loader)
     return json.loads(json.dumps(TREES[name], default=str))
 
 
@@ -235,14 +240,14 @@ def _float(text: str) -> float:
 def _spec(chance: random.Random, folder: str, text: str = "") -> bytes:
     """Write a spec of a folder, or a text, changed."""
     name = chance.choice(SPECS[folder])
-    tree = yaml.safe_load(text) if text else _tree(name)
+    tree = yaml.load(text, Loader) if text else _tree(name)
     other = _tree(chance.choice(SPECS[folder]))
     kind = chance.random()
     if kind < 0.75:
         gentle = chance.random() < 0.6
         for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 4))):
             tree = changed(tree, chance, other, gentle)
-        text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=200, default_flow_style=None)
+        text = yaml.dump(tree, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=200, default_flow_style=None)
     else:
         text = text_mutated(text or SHIPPED[name], chance)
     if chance.random() < 0.05:
@@ -439,20 +444,20 @@ def _new(chance: random.Random) -> Input:
 
 
 COMMANDS: dict[str, tuple[float, Callable[[random.Random], Input]]] = {
-    "check": (0.26, _check),
-    "solve": (0.18, _solved("solve", _solve_options)),
-    "explain": (0.10, _solved("explain", lambda chance: ["--latex"] * (chance.random() < 0.5))),
-    "run": (0.04, _run),
-    "measured": (0.13, _measured),
-    "fit": (0.04, _fit),
-    "trace": (0.09, _trace),
-    "import": (0.06, _import),
+    "check": (0.22, _check),
+    "solve": (0.13, _solved("solve", _solve_options)),
+    "explain": (0.09, _solved("explain", lambda chance: ["--latex"] * (chance.random() < 0.5))),
+    "run": (0.03, _run),
+    "measured": (0.19, _measured),
+    "fit": (0.02, _fit),
+    "trace": (0.16, _trace),
+    "import": (0.10, _import),
     "counts": (0.01, _counts),
     "show": (0.04, _show),
-    "new": (0.03, _new),
-    "page": (0.02, _solved("page", lambda chance: ["-o", "p.html"])),
+    "new": (0.01, _new),
+    "page": (0.01, _solved("page", lambda chance: ["-o", "p.html"])),
 }
-"""The share of each command among the inputs, and how an input is drawn."""
+"""The share of each command among the inputs, and how an input is drawn; what answers within milliseconds is drawn more often."""
 
 
 def drawn(seed: int, index: int, only: Sequence[str]) -> Input:
@@ -634,12 +639,21 @@ def main() -> int:
     if options.case is not None:
         return one(options)
     start, whole = perf_counter(), Found()
-    pieces = [(at, min(BLOCK, options.inputs - at)) for at in range(0, options.inputs, BLOCK)]
+    known = recorded(options)
+    pieces = []
+    for at in range(0, options.inputs, BLOCK):
+        count = min(BLOCK, options.inputs - at)
+        if (at, count) in known:
+            whole.join(known[at, count])
+        else:
+            pieces.append((at, count))
     if options.jobs:
         with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-            for future in [pool.submit(block, options.seed, at, count, options.only) for at, count in pieces]:
+            asked = [pool.submit(block, options.seed, at, count, options.only) for at, count in pieces]
+            for (at, count), future in zip(pieces, asked, strict=True):
                 found = future.result()
                 whole.join(found)
+                record(options, at, count, found)
                 for index, verdict in found.broken:
                     print(f"{verdict}: --seed {options.seed} --case {index}", flush=True)
     else:
@@ -659,6 +673,27 @@ def main() -> int:
     for verdict, index in list(first.items())[: options.shown]:
         show(options, index, verdict)
     return 1 if whole.broken else 0
+
+
+def recorded(options: argparse.Namespace) -> dict[tuple[int, int], Found]:
+    """Read what an earlier run found of the same seed and commands, by the first index and the number of inputs."""
+    found: dict[tuple[int, int], Found] = {}
+    if options.record and options.record.exists():
+        for line in map(json.loads, options.record.read_text().splitlines()):
+            if (line["seed"], tuple(line["only"])) == (options.seed, options.only):
+                verdicts = {command: Counter(counts) for command, counts in line["verdicts"].items()}
+                worst = {command: tuple(costs) for command, costs in line["worst"].items()}
+                broken = [(index, verdict) for index, verdict in line["broken"]]
+                found[line["first"], line["count"]] = Found(verdicts, Counter(line["kinds"]), worst, broken)
+    return found
+
+
+def record(options: argparse.Namespace, first: int, count: int, found: Found) -> None:
+    """Keep what came of a block of inputs."""
+    if options.record:
+        line = {"seed": options.seed, "only": options.only, "first": first, "count": count, **vars(found)}
+        with options.record.open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 def show(options: argparse.Namespace, index: int, verdict: str) -> None:
@@ -698,6 +733,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to write the file of that input")
     parser.add_argument("--shown", type=int, default=20, help="broken promises to print, one of each way")
     parser.add_argument("--jobs", type=int, default=2, help="processes; 0 for none but this one")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="what came of each block; it is not run again")
     parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = parser.parse_args()
     if asked.short:

@@ -2,22 +2,26 @@
 
 A mutant is one of the packages law, queueing, method and sim with a single change, drawn by the seed: an arithmetic
 operator, a comparison, an `and` or `or`, or a number. It is written into a copy of the sources, never into the checkout.
-With `--measure` the tests run once under coverage.py, with a context for each test; the map from lines to tests, and the
-times of the tests, are kept in a folder. A mutant is tried with the tests that execute its lines, the quickest first, until
-one fails; for a line that runs at import, or is compiled, with the tests that execute anything in its module. The module's
-doctests come first, and the tests named by `--new` last: they are not in the map yet. A run of tests that takes more than
-the limit of processor time kills the mutant too (most of these are loops without an end). Results are appended to a file as they
-come, and killed mutants that stand there are not tried again. A survivor that computes the same whatever its arguments is
-no gap in the tests, and is judged by hand.
+The tests run once with marks at the places of the drawn mutants; so it is known which tests execute a place, and how long
+each takes. A mutant is tried with these tests, the quickest first, until one fails; after them with other tests of the same
+files, for a fixture may have executed the place for several. A change inside a function is made in a process that has all
+tests loaded, by exchange of the code; a change that the import executes, or that is compiled, is tried by new imports.
 
-    python benchmarks/mutants.py --measure --map FOLDER
-    python benchmarks/mutants.py --map FOLDER [--count 200] [--seed 1] [--new tests/sim/test_run.py ...]
+A run has a limit of processor time, several times what its tests take without the change: at the limit the mutant counts
+as killed (a loop without an end). What ends otherwise by a signal gives no verdict, and is counted as unknown. A test that
+fails must pass without the change. The map and the results are appended to files of one folder as they come, and what
+stands there is not done again while the sources are the same. A survivor that changes no answer is no gap in the tests;
+this is judged by hand.
+
+    python benchmarks/mutants.py --folder FOLDER [--count 200] [--seed 1] [--retry]
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import builtins
+import gc
 import json
 import math
 import os
@@ -25,33 +29,40 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "models" / "slipstick"
 CHANGED = ("law", "queueing", "method", "sim")
-TESTS = ("law", "queueing", "method", "sim", "model", "published", "expression", "program", "study")
-"""The folders of the tests that the map covers."""
+TESTS = ("law", "queueing", "method", "sim")
+"""The folders of the tests that are run; the doctests of the four packages as well."""
 
 _LIBRARIES = "numpy pydantic scipy.optimize scipy.stats scipy.sparse.linalg sympy yaml"
 """What children find loaded; nothing of the package itself."""
 
 _MEMORY = 4 * 2**30
-"""Of a run of tests [B]: a loop without an end may take more and more."""
+"""Of a run of tests, beside what is loaded [B]: a loop without an end may take more and more."""
 
-_NEAR = 40
-"""Tests of the same folder that are tried first."""
+_TIMES, _LEAST, _COMPILE = 5, 10, 240
+"""Processor time of a run: so many times what its tests take without the change, and at least so many seconds; with the
+seconds that compiling the simulator may take."""
+
+_WAIT = 600
+"""Elapsed time [s] after which a run that takes no processor time is ended, without a verdict."""
+
+_MARK = "_mutant_executed"
 
 _PAIRS = (
     (ast.Add, ast.Sub),
@@ -69,6 +80,10 @@ OPERATORS: dict[type[ast.AST], Any] = {
 }
 
 
+Place = tuple[tuple[int, int], tuple[int, int], int]
+"""First and last position of an expression, each a line and a column, and the number of its mark."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change: lines from `first` to `last` of a module, from 1, become `after`; columns count bytes."""
@@ -79,6 +94,14 @@ class Mutant:
     last: int
     end: int
     after: str
+
+    @property
+    def begins(self) -> tuple[int, int]:
+        return self.first, self.start
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.last, self.end
 
     @property
     def text(self) -> str:
@@ -122,240 +145,471 @@ def _changes(node: ast.AST) -> Iterator[str]:
         yield repr(node.value * 2 if node.value not in (0, 1) else node.value + 1)
 
 
-# The map is made inside pytest, which loads this module as a plugin.
-
-_SECONDS: dict[str, float] = {}
-
-
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """Begin the context of a test, where coverage is measured."""
-    if "coverage" in sys.modules and (running := sys.modules["coverage"].Coverage.current()) is not None:
-        running.switch_context(nodeid)
+def valid(mutant: Mutant, text: str) -> bool:
+    """Say whether the change gives a program, and another one: positions inside f-strings are not exact."""
+    try:
+        return ast.dump(ast.parse(mutant.apply(text))) != ast.dump(ast.parse(text))
+    except (SyntaxError, UnicodeDecodeError):
+        return False
 
 
-def pytest_runtest_logreport(report: Any) -> None:
-    """Keep the time that a test took."""
-    _SECONDS[report.nodeid] = _SECONDS.get(report.nodeid, 0.0) + report.duration
+def marked(text: str, places: Sequence[Place]) -> str:
+    """Put marks around expressions; what cannot be marked, as in a pattern of `match`, is left as it is."""
+    kept: list[Place] = []
+    for place in places if not _parses(_inserted(text, places)) else ():
+        if _parses(_inserted(text, [*kept, place])):
+            kept.append(place)
+    return _inserted(text, kept or places)
 
 
-def pytest_sessionfinish() -> None:
-    """Write the times down."""
-    if place := os.environ.get("MUTANTS_MAP"):
-        path = Path(place, "seconds.json")
-        known = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps({**known, **_SECONDS}))
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, UnicodeDecodeError):
+        return False
+    return True
 
 
-def measure(folder: Path, names: Sequence[str]) -> int:
-    """Run the tests of some folders under coverage, and add to a map which lines each executes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "coverage.ini"
-    (folder / "modules.json").write_text(
-        json.dumps({str(each.relative_to(PACKAGE)): _hash(each) for each in _modules()})
-    )
-    sources = "".join(f"\n    {PACKAGE / each}" for each in CHANGED)
-    settings.write_text(f"[run]\nsource ={sources}\ndata_file = {folder / 'lines.sqlite'}\n")
-    command = [
-        sys.executable,
-        "-m",
-        "coverage",
-        "run",
-        "--append",
-        f"--rcfile={settings}",
-        "-m",
-        *_pytest(),
-        "-p",
-        "benchmarks.mutants",
-    ]
-    tests = [str(ROOT / "tests" / each) for each in names]
-    return subprocess.run(
-        [*command, *tests], cwd=ROOT, env={**os.environ, "MUTANTS_MAP": str(folder)}, check=False
-    ).returncode
+def _inserted(text: str, places: Sequence[Place]) -> str:
+    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    edits = [(end, 0, b"))") for _, end, _ in places]
+    edits += [(start, 1, f"({_MARK}({number})or(".encode()) for start, _, number in places]
+    for (line, column), _, inside in sorted(
+        edits, reverse=True
+    ):  # from the last position back; ends stand before starts
+        lines[line - 1] = lines[line - 1][:column] + inside + lines[line - 1][column:]
+    return b"".join(lines).decode()
 
 
-def _modules() -> list[Path]:
-    return [path for each in CHANGED for path in sorted((PACKAGE / each).rglob("*.py"))]
+# Tests are run inside pytest, by these plugins; each ends its process, which is a fork.
 
 
-def _hash(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
+@dataclass(frozen=True)
+class Tried:
+    """What is known of a test: its processor time [s], and the numbers of the mutants whose places it executes."""
+
+    seconds: float
+    passed: bool
+    executed: frozenset[int]
 
 
-def _pytest() -> list[str]:
-    return ["pytest", "-q", "-x", "-p", "no:cacheprovider"]
+class Mapping:
+    """Runs every test, and keeps what it executes."""
+
+    def __init__(self, kept: Path, known: dict[str, Tried]) -> None:
+        self.kept, self.known = kept, known
+        self.seen: set[int] = set()
+        self.passed = True
+        setattr(builtins, _MARK, self.seen.add)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.passed &= not report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        with self.kept.open("a") as file:
+            self._keep(file, "", 0.0)
+            for item in session.items:
+                if item.nodeid in self.known:
+                    continue
+                self.seen.clear()
+                self.passed, start = True, time.process_time()
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                self._keep(file, item.nodeid, time.process_time() - start)
+        return True
+
+    def _keep(self, file: Any, test: str, seconds: float) -> None:
+        line = {"test": test, "seconds": seconds, "passed": self.passed, "executed": sorted(self.seen)}
+        file.write(json.dumps(line) + "\n")
+        file.flush()
 
 
-class Covered:
-    """Which tests execute which lines."""
+Tries = Callable[["Mutant | None", Sequence[str]], str]
+"""Run tests of loaded ones with a mutant, or with none; give the test that fails."""
 
-    def __init__(self, folder: Path) -> None:
-        from coverage import CoverageData  # type: ignore[import-not-found,unused-ignore]
 
-        self._data = CoverageData(str(folder / "lines.sqlite"))
-        self._data.read()
-        self._seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
-        self._measured: dict[str, str] = json.loads((folder / "modules.json").read_text())
-        self._lines: dict[Path, dict[int, list[str]]] = {}
+class Exchanging:
+    """Tries mutants inside functions, each in a fork of the process that has loaded all tests."""
 
-    def tests(self, mutant: Mutant, most: float) -> list[str]:
-        """List the tests for a mutant, the quickest first, of together at most so many seconds."""
-        inside = str(mutant.path.relative_to(PACKAGE))
-        if inside == "sim/compiled/loop.py":  # compiled, so no line of it is seen: take the tests of what calls it
-            return self.tests(replace(mutant, path=mutant.path.with_name("kernel.py"), first=0, last=0), most)
-        if mutant.path not in self._lines:
-            measured = [each for each in self._data.measured_files() if each.endswith(f"/slipstick/{inside}")]
-            self._lines[mutant.path] = self._data.contexts_by_lineno(measured[0]) if measured else {}
-        lines = self._lines[mutant.path]
-        spanned: set[str] = set()
-        if self._measured[inside] == _hash(mutant.path):  # else the numbers of the lines are others
-            spanned = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ()) if test}
-        found = spanned or {each for tests in lines.values() for each in tests if each}
-        chosen: list[str] = []
-        left = most
-        for test in sorted(found, key=lambda each: (self._seconds.get(each, 1.0), each)):
-            left -= self._seconds.get(test, 1.0)
-            if left < 0 and chosen:
+    def __init__(self, each: Callable[[Tries], None], source: Path) -> None:
+        self.each, self.source = each, source
+        self.items: dict[str, Any] = {}
+        self.failed = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        self.each(self._tried)
+        return True
+
+    def _tried(self, mutant: Mutant | None, tests: Sequence[str]) -> str:
+        """Run tests in this process, which is a fork, with the code exchanged; give the test that fails."""
+        if mutant is not None and not exchanged(mutant, self.source):
+            return "no function found"
+        for test in tests:
+            item = self.items[test]
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            if self.failed:
                 break
-            chosen.append(test)
-        return chosen
+        return self.failed
 
 
-def failure(source: Path, tests: Sequence[str], limit: float) -> str:
-    """Run tests against a copy of the sources, in a child that has the libraries already; name what fails, or nothing."""
-    if not tests:
-        return ""
+def exchanged(mutant: Mutant, source: Path) -> int:
+    """Give the functions of a module in this process the code of the mutant; say how many there are."""
+    path = str(source / "slipstick" / mutant.path.relative_to(PACKAGE))
+    text = mutant.path.read_text()
+    codes = list(
+        zip(_codes(compile(text, path, "exec")), _codes(compile(mutant.apply(text), path, "exec")), strict=True)
+    )
+    others = {old: new for old, new in codes if old != new}
+    found = 0
+    for each in gc.get_objects():
+        if isinstance(each, types.FunctionType) and each.__code__.co_filename == path and each.__code__ in others:
+            each.__code__ = others[each.__code__]
+            found += 1
+    return found
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from _codes(each)
+
+
+def _pytest(tests: Sequence[str], plugin: object) -> int:
+    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[plugin]))
+
+
+def apart(source: Path, limit: float, work: Callable[[], str]) -> tuple[int, str]:
+    """Do some work in a fork within a limit of processor time; give how it ended and what it said."""
     with tempfile.NamedTemporaryFile() as told:
         child = os.fork()
         if not child:
-            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            _run_tests(source, tests, Path(told.name))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        failed = Path(told.name).read_text()
-    if code == -signal.SIGXCPU:
-        return "over the limit of processor time"
-    if code in (3, 4) and "::" not in failed:
-        if code == 3 and not failed:
-            return "pytest has an internal error"
-        raise RuntimeError(f"the tests did not run: {failed}")
-    # 5 is that there are no tests.
-    return "" if code in (0, 5) else failed or f"pytest ended with {code}"
+            _inside(source, limit, work, Path(told.name))
+        end = time.monotonic() + _WAIT if math.isfinite(limit) else math.inf
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.005)
+        return os.waitstatus_to_exitcode(ended[1]), Path(told.name).read_text()
 
 
-def _run_tests(source: Path, tests: Sequence[str], told: Path) -> None:
-    """Run tests in this child, and end it."""
+def _inside(source: Path, limit: float, work: Callable[[], str], told: Path) -> NoReturn:
+    """Work in this fork, and end it."""
+    if math.isfinite(limit):
+        # The soft limit sends SIGXCPU; at the hard one, which must be above it, Linux sends SIGKILL.
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
+        memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + _MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     os.chdir(ROOT)
     os.environ["PYTHONPATH"] = str(source)
-    os.environ.pop("NUMBA_CACHE_DIR", None)  # then compiled code is kept by the text that it is made of
-    sys.path.insert(0, str(source))
-    sys.dont_write_bytecode = True
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-
-    class First:
-        def pytest_runtest_logreport(self, report: Any) -> None:
-            if report.failed and not told.read_text():
-                told.write_text(report.nodeid)
-
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    code = 0
     try:
-        code = int(pytest.main([*_pytest()[1:], "--pyargs", *tests], plugins=[First()]))
+        told.write_text(work())
     except BaseException as error:  # noqa: BLE001, for this child has no one to tell but its parent
         told.write_text(repr(error))
-        code = 3
+        code = 99
     os._exit(code)
 
 
-@cache
-def _passes(source: Path, test: str, limit: float) -> bool:
-    """Say whether a test passes without a change: others kill nothing."""
-    return not failure(source, [test], limit)
+def fresh(source: Path) -> None:
+    """Let this process import the package from a copy of the sources."""
+    sys.path.insert(0, str(source))
+    sys.dont_write_bytecode = True
 
 
-def killer(source: Path, mutant: Mutant, groups: Sequence[Sequence[str]], limit: float) -> str:
-    """Run groups of tests against a mutant; say what killed it, or nothing."""
-    place, text = source / "slipstick" / mutant.path.relative_to(PACKAGE), mutant.path.read_text()
-    unfit: set[str] = set()
-    for tests in groups:
-        left = tests
-        while True:
-            left = [each for each in left if each not in unfit]
-            place.write_text(mutant.apply(text))
-            try:
-                how = failure(source, left, limit)
-            finally:
-                place.write_text(text)
-            if how.startswith("::") or "::" not in how or how in unfit or _passes(source, how, limit):
-                break
-            unfit.add(how)
-        if how:
-            return how
-    return ""
+def _compiled(source: Path) -> str:
+    """Compile the simulator, so that it is found by what comes after."""
+    fresh(source)
+    setattr(builtins, _MARK, lambda number: None)
+    solve = import_module("slipstick").solve
+    settings = import_module("slipstick.sim.settings").Simulation(kernel="compiled", cycles=100)
+    return type(solve("lock-and-bus", method="simulation", simulation=settings)).__name__
+
+
+@dataclass
+class Trial:
+    """A drawn sample of mutants, the map of the tests, and the results so far."""
+
+    folder: Path
+    asked: Sequence[str]
+    short: bool
+    mutants: list[Mutant]
+    most: float
+    known: dict[str, Tried] = field(default_factory=dict)
+    at_import: frozenset[int] = frozenset()
+    results: dict[str, str] = field(default_factory=dict)
+    out: int = field(default_factory=lambda: os.dup(1))
+    _sound: dict[str, bool] = field(default_factory=dict)
+
+    def read(self, retry: bool) -> None:
+        """Read what earlier runs found of the same sources."""
+        for line in _lines(self.folder / "map.jsonl"):
+            if line["test"]:
+                self.known[line["test"]] = Tried(line["seconds"], line["passed"], frozenset(line["executed"]))
+            else:
+                self.at_import |= frozenset(line["executed"])
+        for line in _lines(self.folder / "results.jsonl"):
+            self.results[line["mutant"]] = line["by"]
+        if retry:
+            self.results = {mutant: by for mutant, by in self.results.items() if verdict(by) == "killed"}
+
+    def measure(self) -> None:
+        """Run the tests once with marks, and keep what each executes."""
+        source = self._copied("marked")
+        modules = {each.path: _used(each.path) for each in self.mutants}
+        for path, module in {**modules, _KERNEL: _used(_KERNEL)}.items():
+            if path.name != "loop.py":  # is compiled
+                text = path.read_text()
+                places = [(*place, module) for place in _returned(text)]
+                places += [
+                    (each.begins, each.ends, number) for number, each in enumerate(self.mutants) if each.path == path
+                ]
+                (source / "slipstick" / path.relative_to(PACKAGE)).write_text(marked(text, places))
+
+        def work() -> str:
+            fresh(source)
+            setattr(builtins, _MARK, lambda number: None)
+            os.environ["PYTHONPATH"] = str(PACKAGE.parent)  # other processes do not know the marks
+            return str(_pytest(self.asked, Mapping(self.folder / "map.jsonl", self.known)))
+
+        if not self.known and not self.short:
+            _told("compiled", apart(source, math.inf, partial(_compiled, source)))
+        _told("map", apart(source, math.inf, work))
+        self.read(False)
+
+    def tests(self, number: int) -> list[str]:
+        """List the tests for a mutant: those that execute its place, then others of their files or its module."""
+        sound = {name: test for name, test in self.known.items() if test.passed}
+        place = {name for name, test in sound.items() if number in test.executed}
+        files = {name.partition("::")[0] for name in place}
+        mates = {name for name in sound if name.partition("::")[0] in files} - place
+        path = self.mutants[number].path
+        module = _used(_KERNEL if path.name == "loop.py" else path)
+        users = {name for name, test in sound.items() if module in test.executed} - place - mates
+        chosen: list[str] = []
+        left = self.most
+        for group in (place, mates if number not in self.at_import else set(), users):
+            for name in sorted(group, key=lambda each: (sound[each].seconds, each)):
+                left -= sound[name].seconds
+                if left < 0 and chosen:
+                    return chosen
+                chosen.append(name)
+        return chosen
+
+    def run(self) -> None:
+        """Try each mutant that has no result: first by exchange of the code, then what is left by new imports."""
+        todo = [number for number, mutant in enumerate(self.mutants) if mutant.text not in self.results]
+        source = self._copied("models")
+        if todo and not self.short:
+            _told("compiled", apart(source, math.inf, partial(_compiled, source)))
+        inside = [number for number in todo if not self._imported(number)]
+        if inside:
+
+            def work() -> str:
+                fresh(source)
+                return str(_pytest(self.asked, Exchanging(lambda tried: self._each(inside, source, tried), source)))
+
+            _told("tries", apart(source, math.inf, work))
+            self.read(False)
+        for number in todo:
+            if (
+                self.mutants[number].text not in self.results
+                or self.results[self.mutants[number].text] == "no function found"
+            ):
+                self._anew(number, source)
+
+    def _imported(self, number: int) -> bool:
+        """Say whether a place is executed by an import, or compiled."""
+        return (
+            number in self.at_import
+            or "compiled" in self.mutants[number].path.parts
+            or self.mutants[number].path.name == "plan.py"
+        )
+
+    def _each(self, numbers: Sequence[int], source: Path, tried: Tries) -> None:
+        for number in numbers:
+            self._keep(number, self._judged(source, number, 0.0, tried))
+
+    def _anew(self, number: int, source: Path) -> None:
+        """Try a mutant by new imports."""
+        path = self.mutants[number].path
+        place, text = source / "slipstick" / path.relative_to(PACKAGE), path.read_text()
+
+        def run(mutant: Mutant | None, tests: Sequence[str]) -> str:
+            place.write_text(mutant.apply(text) if mutant else text)
+            fresh(source)
+            told = Telling()
+            code = _pytest(["--pyargs", *dict.fromkeys(_runnable(each) for each in tests)], told)
+            return told.failed or (f"pytest ended with {code}" if code not in (0, 5) else "")
+
+        try:
+            found = self._judged(source, number, _COMPILE if "sim" in path.parts else 0.0, run)
+        finally:
+            shutil.copy2(path, place)
+        self._keep(number, found)
+
+    def _judged(self, source: Path, number: int, more: float, run: Tries) -> str:
+        """Run tests against a mutant; say what killed it, or nothing."""
+        tests = self.tests(number)
+        while tests:
+            limit = max(_LEAST, _TIMES * sum(self.known[each].seconds for each in tests)) + more
+            code, said = apart(source, limit, partial(run, self.mutants[number], tests))
+            if code == -signal.SIGXCPU:
+                return f"over {limit:.0f} s of processor time"
+            if code:
+                return f"unknown: ended with {code} {said}"
+            if said in tests and said not in self._sound:
+                self._sound[said] = apart(source, 120 + more, partial(run, None, [said])) == (0, "")
+            if said not in tests or self._sound[said]:
+                return said
+            tests = [each for each in tests if each != said]
+        return ""
+
+    def _keep(self, number: int, by: str) -> None:
+        mutant = self.mutants[number]
+        self.results[mutant.text] = by
+        with (self.folder / "results.jsonl").open("a") as file:
+            file.write(json.dumps({"mutant": mutant.text, "line": mutant.first, "by": by}) + "\n")
+        told = f"{number:4} {verdict(by):8} {mutant.text}" + f"\n     by {by[:110]}" * bool(by)
+        os.write(self.out, f"{told}\n".encode())
+
+    def _copied(self, name: str) -> Path:
+        source = self.folder / name
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(ROOT / "models", source, ignore=shutil.ignore_patterns("__pycache__"))
+        return source
+
+
+class Telling:
+    """Keeps the first test that fails, or what cannot be imported."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = f"the import of {report.nodeid}"
+
+
+def _told(what: str, ended: tuple[int, str]) -> None:
+    print(f"{what}: status {ended[0]} {ended[1]}", flush=True)
+
+
+def _runnable(test: str) -> str:
+    """Give what pytest is asked for: of a doctest, whose identity it does not take, the module."""
+    if test.startswith("tests/"):
+        return test
+    name = test.partition("::")[2]
+    while (
+        "." in name
+        and not (path := PACKAGE.parent.joinpath(*name.split("."))).is_dir()
+        and not path.with_suffix(".py").is_file()
+    ):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def verdict(by: str) -> str:
+    """Say what a result means."""
+    return "SURVIVES" if not by else "unknown" if by.startswith(("unknown", "pytest ended")) else "killed"
+
+
+_KERNEL = PACKAGE / "sim" / "compiled" / "kernel.py"
+"""What calls the compiled loop."""
+
+
+def _used(path: Path) -> int:
+    """Give the number of the mark that a module is used."""
+    return -1 - sorted(PACKAGE.rglob("*.py")).index(path)
+
+
+def _returned(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """List the places of the values that functions return, which show that a test uses a module."""
+    values = [
+        node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Return) and node.value is not None
+    ]
+    return [((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0)) for each in values]
+
+
+def _lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def asked_tests(folders: Sequence[str]) -> list[str]:
+    """Give the arguments of pytest for folders of tests and the doctests of the packages."""
+    return [*(str(ROOT / "tests" / each) for each in folders), "--pyargs", *(f"slipstick.{each}" for each in CHANGED)]
 
 
 def drawn(asked: argparse.Namespace) -> tuple[list[Mutant], int]:
     """Draw mutants; say of how many."""
-    roots = [asked.under] if asked.under else ["queueing/routes.py"] if asked.short else []
-    paths = [
-        each for root in roots for each in sorted((PACKAGE / root).rglob("*.py")) or [PACKAGE / root]
-    ] or _modules()
+    roots = [asked.under] if asked.under else ["queueing/routes.py"] if asked.short else CHANGED
+    paths = [path for root in roots for path in sorted((PACKAGE / root).rglob("*.py")) or [PACKAGE / root]]
     every = [each for path in paths for each in mutants(path)]
-    return random.Random(asked.seed).sample(every, min(1 if asked.short else asked.count, len(every))), len(every)
+    order = random.Random(asked.seed).sample(every, len(every))
+    chosen: list[Mutant] = []
+    for mutant in order:
+        if len(chosen) < (1 if asked.short else asked.count) and valid(mutant, mutant.path.read_text()):
+            chosen.append(mutant)
+    return chosen, len(every)
 
 
 def main() -> int:
     """Draw mutants, run the tests, and print what survives."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--count", type=int, default=60)
+    arguments.add_argument("--count", type=int, default=200)
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--limit", type=float, default=60.0, help="of processor time, of one run of tests [s]")
-    arguments.add_argument("--most", type=float, default=15.0, help="tests for a mutant take at most this together [s]")
+    arguments.add_argument("--most", type=float, default=20.0, help="tests for a mutant take at most this together [s]")
     arguments.add_argument("--under", default="", help="a folder or module of the package, instead of all four")
-    arguments.add_argument("--map", type=Path, help="the folder of the map from lines to tests")
-    arguments.add_argument("--measure", action="store_true", help="make that map, and end")
-    arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests that are added to the map")
-    arguments.add_argument("--new", nargs="*", default=[], help="tests that are not in the map")
-    arguments.add_argument("--results", type=Path, help="a file of results; what is killed there is not tried again")
+    arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
+    arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")
+    arguments.add_argument(
+        "--retry", action="store_true", help="try what was not killed again, with all tests of today"
+    )
     arguments.add_argument("--short", action="store_true", help="a mutant of one module, by its doctests")
     asked = arguments.parse_args()
-    if asked.measure:
-        return measure(asked.map, asked.tests)
     for name in _LIBRARIES.split():
         import_module(name)
-    covered = Covered(asked.map) if asked.map else None
     chosen, existing = drawn(asked)
-    lines = asked.results.read_text().splitlines() if asked.results and asked.results.exists() else []
-    known = {each["mutant"]: each["by"] for each in map(json.loads, lines)}
-    survivors = []
-    with tempfile.TemporaryDirectory() as folder:
-        # At one place, where what was compiled for an earlier run is found again.
-        source = (asked.map.resolve() if asked.map else Path(folder)) / "models"
-        shutil.rmtree(source, ignore_errors=True)
-        shutil.copytree(ROOT / "models", source, ignore=shutil.ignore_patterns("__pycache__"))
-        for number, mutant in enumerate(chosen, 1):
-            how = known.get(mutant.text, "")
-            if not how:
-                inside = mutant.path.relative_to(PACKAGE.parent).with_suffix("")
-                tests = covered.tests(mutant, asked.most) if covered else []
-                near = [each for each in tests if each.startswith(f"tests/{inside.parts[1]}/")][:_NEAR]
-                groups = [[".".join(inside.parts), *near], [each for each in tests if each not in near], asked.new]
-                how = killer(source, mutant, groups, asked.limit)
-                if asked.results:
-                    with asked.results.open("a") as results:
-                        results.write(json.dumps({"mutant": mutant.text, "line": mutant.first, "by": how}) + "\n")
-            survivors += [] if how else [mutant]
-            print(
-                f"{number:4} {'killed' if how else 'SURVIVES':8} {mutant.text}",
-                *([f"\n     by {how[:110]}"] * bool(how)),
-                flush=True,
-            )
-    killed = len(chosen) - len(survivors)
+    with tempfile.TemporaryDirectory() as place:
+        # Of one name for one sample of one text of the sources: what was compiled there is found again.
+        sources = sha256("".join(each.text for each in chosen).encode()).hexdigest()[:12]
+        folder = (asked.folder or Path(place)).resolve() / sources
+        folder.mkdir(parents=True, exist_ok=True)
+        tests = ["--pyargs", "slipstick.queueing.routes"] if asked.short else asked_tests(asked.tests)
+        trial = Trial(folder, tests, asked.short, chosen, asked.most)
+        trial.read(asked.retry)
+        trial.measure()
+        trial.run()
+    by = {
+        verdict: [each for each in chosen if verdict_of(trial, each) == verdict]
+        for verdict in ("killed", "SURVIVES", "unknown")
+    }
     print(
-        f"{killed} of {len(chosen)} mutants killed ({killed / len(chosen):.0%}), of {existing:,} there are; survivors:"
+        f"{len(by['killed'])} of {len(chosen)} mutants killed ({len(by['killed']) / len(chosen):.0%}), "
+        f"{len(by['unknown'])} without a verdict, of {existing:,} there are; not killed:"
     )
-    for mutant in survivors:
+    for mutant in by["SURVIVES"] + by["unknown"]:
         print(f"  line {mutant.first} of {mutant.text}")
     return 0
+
+
+def verdict_of(trial: Trial, mutant: Mutant) -> str:
+    return verdict(trial.results.get(mutant.text, "unknown"))
 
 
 if __name__ == "__main__":
