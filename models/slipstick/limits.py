@@ -26,7 +26,7 @@ class CostLimit:
 
 
 LIMITS = {
-    "states": CostLimit(3e5, "states of a Markov chain", "4 KB and 0.2 to 1 ms each"),
+    "states": CostLimit(3e4, "states of a Markov chain", "4 KB and 0.2 to 1 ms each"),
     "ticks": CostLimit(
         1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"
     ),
@@ -108,7 +108,7 @@ def check_cost(
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
     Traceback (most recent call last):
         ...
-    slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 300,000: ask for simulation, or allow \
+    slipstick.errors.NoAnswerError: the chain of x has 2,000,000 states; the limit is 30,000: ask for simulation, or allow \
 more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
     if cost > limit(name):

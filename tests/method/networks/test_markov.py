@@ -146,7 +146,7 @@ def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> 
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert str(caught.value) == (
-        f"the chain has more than 300,000 states (at least 400,000, for as many customers); {words}, {way_out('states')}"
+        f"the chain has more than 30,000 states (at least 400,000, for as many customers); {words}, {way_out('states')}"
     )
 
 
