@@ -14,7 +14,7 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --dist worksteal
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
 
 report: $(VENV)/.demo ## rebuild every committed report

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
+from subprocess import DEVNULL, Popen
 
+import pytest
 from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
@@ -12,3 +16,37 @@ settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
 
 os.environ["COLUMNS"] = str(WIDTH)  # as without a terminal, also where the tests run in one
+
+gc.set_threshold(
+    50_000, 20, 20
+)  # as the command line sets it: 11,000 collected tests stay, and are searched for cycles
+
+COMPILE = """
+from slipstick.sim.compiled.kernel import CompiledKernel
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import ServiceTime
+builder = Builder()
+builder.delay(ServiceTime("deterministic", 1.0, 0.0))
+builder.closed("all", customers=1, at=0)
+CompiledKernel(builder.plan()).run(1)
+"""
+_COMPILING = pytest.StashKey["Popen[bytes]"]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let one process compile the loop of the simulator for all workers, while they collect and run the first tests."""
+    if getattr(session.config.option, "tx", None) and not hasattr(session.config, "workerinput"):
+        session.config.stash[_COMPILING] = Popen([sys.executable, "-c", COMPILE], stdout=DEVNULL, stderr=DEVNULL)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what is collected out of every later search for cycles."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the compilation where the tests ended first."""
+    if compiling := session.config.stash.get(_COMPILING, None):
+        compiling.kill()
+        compiling.wait()

@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -227,7 +228,7 @@ def planted(chance: random.Random) -> Planted:
     """Draw a kind of fault and plant one, on a random line of a random spec."""
     while True:
         kind, name = chance.choice(list(FAULTS)), chance.choice(list(SHIPPED))
-        spots = [spot for spot in _SPOTS[name] if FAULTS[kind][0](spot)]
+        spots = [spot for spot in _spots_of(name) if FAULTS[kind][0](spot)]
         chance.shuffle(spots)
         for spot in spots:
             made = FAULTS[kind][1](SHIPPED[name], spot, chance)
@@ -358,4 +359,7 @@ FAULTS: dict[str, tuple[Callable[[_Spot], bool], Callable[[str, _Spot, random.Ra
 }
 """Kinds of fault: where one can be planted, and how; the planter gives the line and the text, or nothing."""
 
-_SPOTS: dict[str, Sequence[_Spot]] = {name: list(_spots(read_text(text, name))) for name, text in SHIPPED.items()}
+
+@cache
+def _spots_of(name: str) -> Sequence[_Spot]:
+    return list(_spots(read_text(SHIPPED[name], name)))
