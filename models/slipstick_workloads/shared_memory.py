@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
@@ -281,7 +281,7 @@ def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
     foreign = others / (others + 1) if unordered else minimum(others, 1)
     access = kind.own + foreign * (kind.access - kind.own)
     accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
-    return replace(kind, access=access, latency=kind.latency + accesses * (access - kind.own))
+    return kind._replace(access=access, latency=kind.latency + accesses * (access - kind.own))
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.expression.nodes import Dimension, Expr, Parameter
-from slipstick.model.machine import Network, SharedMemory
+from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.program import CountedProgram, Input, Program, ProgramData
@@ -29,7 +29,7 @@ from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
 from slipstick.schema.kinds.quantity import Described, Factors, Formula, Given, Name, Note, Quantity, Spec, validate
 from slipstick.schema.library import Library, is_shared_memory, names, spec_model
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
-from slipstick.schema.values import DescribedValue, hardware_of, read_formula
+from slipstick.schema.values import DescribedValue, read_formula
 
 
 class WorkloadSpec(Described):
@@ -197,8 +197,7 @@ def program_builders(
     SpecError : a formula or a name is wrong
     """
     program = PROGRAMS[inputs.name]
-    machine = hardware_of(spec.machine)
-    assert not isinstance(machine, Network)
+    machine = spec.machine.build("", parameters, "machine")
     return program.builders(machine, **_given(program, inputs, spec, parameters))
 
 

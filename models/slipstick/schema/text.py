@@ -271,26 +271,28 @@ def merge(base: Node, changes: Node) -> Node:
     return Table(merged, changes.mark)
 
 
-def leaves(node: Node) -> Iterator[tuple[str, Scalar]]:
+def leaves(node: Node, above: str = "") -> Iterator[tuple[str, Scalar]]:
     """Give every scalar with its path, in order; items go by name where the name is theirs alone.
+
+    Parameters
+    ----------
+    node : the tree
+    above : path of the tree itself
 
     >>> tree = from_plain({"cycle": [{"name": "work", "scv": 1}, {"repeat": 3}]}, Mark("here", 1, 1))
     >>> [path for path, _ in leaves(tree)]
     ['cycle.work.name', 'cycle.work.scv', 'cycle.1.repeat']
     """
-    return ((join(parts), scalar) for parts, scalar in _leaves(node, ()))
-
-
-def _leaves(node: Node, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    before = f"{above}." if above else ""
     match node:
         case Scalar():
             yield above, node
         case Listing():
             for name, item in zip(_names(node), node.items, strict=True):
-                yield from _leaves(item, (*above, name))
+                yield from leaves(item, before + _written(name))
         case Table():
             for key, entry in node.entries.items():
-                yield from _leaves(entry.node, (*above, key))
+                yield from leaves(entry.node, before + _written(key))
 
 
 def _parts(path: NodePath) -> Sequence[str | int]:

@@ -380,7 +380,9 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
     elif isinstance(value, BaseModel):
         inside = context.inside(value)
         for name, info in type(value).model_fields.items():
-            yield from _entries(getattr(value, name), _joined(path, name), info.description or meaning, inside)
+            inner = getattr(value, name)
+            if not isinstance(inner, str | int | float | None):  # most fields are, and hold no quantity
+                yield from _entries(inner, _joined(path, name), info.description or meaning, inside)
     elif isinstance(value, dict):
         for key, inner in value.items():
             # What a table says of itself says nothing of a quantity that its author named.

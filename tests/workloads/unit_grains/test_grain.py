@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import random
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +38,7 @@ def unit(on: SharedMemory, **inputs: Any) -> Model:
 def with_modules(count: float) -> SharedMemory:
     """Give the GP1000 fewer memory modules, which are solved in less time."""
     gp1000 = shared_machine("bbn-gp1000")
-    return replace(gp1000, memory=replace(gp1000.memory, modules=Number(count)))
+    return gp1000._replace(memory=gp1000.memory._replace(modules=Number(count)))
 
 
 def answer(on: SharedMemory, **inputs: Any) -> Answer:
@@ -272,7 +271,7 @@ def test_refused_circuits_are_tried_again_after_the_machine_s_pause() -> None:
     """As a simulation that shares no code; in a queue, more get through."""
     gp1000 = with_modules(4.0)
     assert isinstance(gp1000.interconnect, Multistage)
-    machine = replace(gp1000, interconnect=replace(gp1000.interconnect, retry=Number(1.3 * US, TIME)))
+    machine = gp1000._replace(interconnect=gp1000.interconnect._replace(retry=Number(1.3 * US, TIME)))
     given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5}
     retried, queued = (unit(machine, refused=how, **given) for how in ("retry", "queue"))
     found, approximate = (slipstick.solve(retried, method=each)["throughput"] for each in ("simulation", "mean-value"))
@@ -289,7 +288,7 @@ def test_circuits_are_refused_where_there_are_any_and_with_a_pause() -> None:
     assert isinstance(gp1000.interconnect, Multistage)
     with pytest.raises(ModelError, match="switches no circuits, so none is refused; leave out refused: retry"):
         unit(SYMMETRY, refused="retry")
-    at_once = replace(gp1000, interconnect=replace(gp1000.interconnect, retry=zero(TIME)))
+    at_once = gp1000._replace(interconnect=gp1000.interconnect._replace(retry=zero(TIME)))
     with pytest.raises(ModelError, match=r"has no pause after a refusal; give machine\.interconnect\.retry"):
         unit(at_once, refused="retry")
 
@@ -336,7 +335,7 @@ def test_circuits_hold_the_outputs_of_switches_while_they_wait_for_the_next() ->
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
     radix, ports = Number(2.0), Number(4.0)
-    machine = replace(small, interconnect=replace(small.interconnect, radix=radix, ports=ports))
+    machine = small._replace(interconnect=small.interconnect._replace(radix=radix, ports=ports))
     given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "stages": "contend"}
     found = slipstick.solve(unit(machine, **given), method="simulation")
     held = slipstick.solve(unit(machine, **given | {"competitors": 0}), method="simulation")["time"]
@@ -376,8 +375,8 @@ def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promise
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
     pause = Number(0.75 * US, TIME)
-    machine = replace(
-        small, interconnect=replace(small.interconnect, radix=Number(2.0), ports=Number(4.0), retry=pause)
+    machine = small._replace(
+        interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0), retry=pause)
     )
     given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "compute": compute, "scv": 1}
     both = unit(machine, **given, stages="contend", refused="retry")
@@ -392,7 +391,7 @@ def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outp
     """A circuit that waits holds what others need (tree saturation); one that is refused leaves it free."""
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
-    machine = replace(small, interconnect=replace(small.interconnect, radix=Number(2.0), ports=Number(4.0)))
+    machine = small._replace(interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0)))
     computing = {"compute": 1, "scv": 1, "other_compute": 1, "other_scv": 1}
     hot: dict[str, Any] = {
         "pattern": "random",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -30,10 +29,7 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Part = TypeVar("Part", bound="DataclassInstance")
+Part = TypeVar("Part", bound=NamedTuple)
 
 
 def part_of(node: type[Part], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> Part:
@@ -46,9 +42,10 @@ def part_of(node: type[Part], spec: Spec, at: Mapping[str, Parameter], path: str
     at : every quantity of the file, by path
     own : values of the fields that are no keys
     """
-    keys = [each.name for each in fields(node) if each.name not in own]
+    keys = [name for name in node._fields if name not in own]
     given = {key: getattr(spec, key) for key in keys}
-    return node(**{key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()}, **own)
+    read = {key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()} | own
+    return node._make(read[name] for name in node._fields)
 
 
 class LineSpec(Spec):
