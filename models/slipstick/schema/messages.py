@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, did_you_mean
 from slipstick.schema.kinds.quantity import RULE, SPELT
 from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, leaves, problem
-
-if TYPE_CHECKING:
-    from slipstick.schema.kinds.activity import ItemSpec
 
 Loc = tuple[str | int, ...]
 
@@ -52,7 +49,9 @@ def _place(model: type[BaseModel], node: Node, each: Any) -> tuple[Loc, bool]:
     if kind == "union_tag_invalid":
         return (*written, _telling(context)), False
     if kind in ("item", "union_tag_not_found"):
-        near = _nearest_key(at(node, written), tuple(_items()) if kind == "item" else (_telling(context),))
+        near = _nearest_key(
+            at(node, written), tuple(_options(model, each["loc"])) if kind == "item" else (_telling(context),)
+        )
         return (*written, *near), bool(near)
     return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get("key", False)
 
@@ -95,7 +94,7 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
         tag = each["input"][written[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return f"{each['msg']}; {_item_found(each['input'], str(written[-1]))}"
+        return f"{each['msg']}; {_item_found(_options(model, loc), each['input'], str(written[-1]))}"
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
     if kind in _WORDS:
@@ -103,16 +102,8 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
     return str(each["msg"])
 
 
-def _items() -> Mapping[str, type[ItemSpec]]:
-    """Give the kinds of items of an activity; imported by now, for an activity is being checked."""
-    from slipstick.schema.kinds.activity import ITEMS
-
-    return ITEMS
-
-
-def _item_found(found: Any, nearest: str) -> str:
-    """Say what stands in the place of an item, and how what was probably meant is written."""
-    items = _items()
+def _item_found(items: Mapping[str, Any], found: Any, nearest: str) -> str:
+    """Say what stands in the place of an item of an activity, and how what was probably meant is written."""
     if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
         meant = next(each for key, each in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
@@ -191,13 +182,21 @@ def _description(model: type[BaseModel], loc: Loc) -> str:
 
 def _model_at(model: type[BaseModel], loc: Loc) -> Any:
     """Follow a location through the annotations to the model that holds it."""
+    here = _bare(_annotation_at(model, loc))
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
+    """Give what stands at a location, one of several models, by their tags."""
+    options = get_args(_bare(_annotation_at(model, loc)))
+    return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
+
+
+def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
     here: Any = model
     for part in loc:
         here, _ = _step(_bare(here), part)
-        if here is None:
-            return None
-    here = _bare(here)
-    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+    return here
 
 
 def _step(here: Any, part: str | int) -> tuple[Any, bool]:

@@ -267,7 +267,8 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
     panels = np.stack(np.broadcast_arrays(*[_clamped(low, edge, high) for edge in edges]), axis=-1)
     order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
-        # Of the edges of many times, evenly spaced ones by rank: within 1e-3 (tests/method/mean_value/test_maxima.py).
+        # Of the edges of many times, evenly spaced ones by rank: the mean within 1e-5, the variance within 1e-4
+        # (40 times, tests/method/mean_value/test_maxima.py).
         order = order[..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)]
     panels = np.take_along_axis(panels, order, axis=-1)
     width = panels[..., 1:] - panels[..., :-1]
