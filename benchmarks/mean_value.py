@@ -5,7 +5,7 @@
 
 Numbers of models from the first of `PROMISED` on are only run to print the table; rules are chosen and constants fitted with
 numbers below it (`TUNED`), so that what the table shows was not fitted to its models. Small models are solved exactly, as Markov
-chains (`activity_chain`); the others are simulated, to a half-width of 0.6 % of the time or as far as the events allow.
+chains (method markov-chain); the others are simulated, to a half-width of 0.6 % of the time or as far as the events allow.
 Each result is written to the file of --keep at once; started again, the program goes on from there, and a model whose
 reference is known is not solved again.
 
@@ -29,6 +29,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number, Parameter
+from slipstick.limits import limited
 from slipstick.method.mean_value import MeanValue, closed
 from slipstick.model.activity import (
     MODES,
@@ -67,16 +68,6 @@ TUNED, PROMISED = 1, (10_000, 20_000)
 
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
-
-UNCHAINED = (
-    "spin locks",
-    "reader-writer locks",
-    "reader-writer locks of many",
-    "arrivals at stations",
-    "arrivals at locks and forks",
-    "groups",
-)
-"""Constructs that `activity_chain` does not know."""
 
 AIM_MEDIAN, AIM_MOST = 2.0, 10.0
 """Errors that the approximations aim at: the median, and that of 95 in 100 models [%]."""
@@ -325,9 +316,10 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     """Solve a model exactly where it is small, else simulate it: time, and half-width of its interval [s]."""
     model = generated(construct, scv, number)
     sizes = [float(each.value or 0) for each in model.population.counts if isinstance(each, Number | Parameter)]
-    if scv and construct not in UNCHAINED and max(sizes) <= SMALL:
-        found = import_module("activity_chain").exact_time(model, MOST_STATES)
-        if found is not None:
+    if scv and sizes and max(sizes) <= SMALL:
+        with limited({"states": MOST_STATES}):
+            found = float(import_module("slipstick.method.activity_chain").ActivityChain(model).times({})[0])
+        if np.isfinite(found):
             return {"time": found, "half": 0.0, "by": "chain"}
     # The simulator is imported only when it is needed.
     solve = import_module("slipstick.method.simulation.form").solve

@@ -20,7 +20,7 @@ def test_a_program_runs_in_its_short_form(
     monkeypatch.setattr(sys, "argv", [program, "--short"])
     # As from another folder: what a program takes of the tests it finds by itself.
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *(each for each in sys.path if Path(each) != BENCHMARKS.parent)])
-    for name in [each for each in sys.modules if each.partition(".")[0] in ("tests", "activity_chain")]:
+    for name in [each for each in sys.modules if each.partition(".")[0] == "tests"]:
         monkeypatch.delitem(sys.modules, name)
     alarm = signal.getsignal(signal.SIGALRM)
     code: object = 0

@@ -9,7 +9,7 @@ from slipstick.errors import UnknownNameError
 from slipstick.method.methods import answered
 from slipstick.vocabulary import METHODS
 
-BUS = closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
+BUS = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
 
 
 @pytest.mark.parametrize("method", METHODS["activity"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SlipstickError
+from slipstick.limits import limited
 from slipstick.method.answers import Solution
 from slipstick.method.methods import form_of
 from slipstick.method.names import names_of
@@ -26,8 +27,9 @@ def _built(name: str) -> BuiltModel:
 def _found(built: BuiltModel, method: str) -> tuple[Solution, list[str]] | None:
     """Give the columns and the names of the answer of a method; None where it has no answer."""
     try:
-        points = form_of(built.model, built.parameters, method, SHORT).points({})
-        answer = points.answer(0)
+        with limited({"states": 500}):
+            points = form_of(built.model, built.parameters, method, SHORT).points({})
+            answer = points.answer(0)
     except SlipstickError:
         return None
     if answer.failed:

@@ -550,7 +550,9 @@ def activity_solution(
         values |= beside(account)
     values |= {**single, **{name: np.array([each]) for name, each in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
-        if name not in model.resources or model.resources[name].capacity < MOST_HOLDERS:
+        if name in model.counters:  # what is in use of a counter are the units that are there
+            values[f"units[{name}]"] = busy
+        elif name not in model.resources or model.resources[name].capacity < MOST_HOLDERS:
             values[f"utilization[{name}]"] = busy
         values |= {f"queue_length[{name}]": present, f"wait[{name}]": wait}
     return Solution(

@@ -19,7 +19,17 @@ from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, LAW, MEAN_VALUE, METHODS, NETWORK, SIMULATION
+from slipstick.vocabulary import (
+    ACTIVITY,
+    BOUNDS,
+    CLOSED_FORM,
+    LAW,
+    MARKOV_CHAIN,
+    MEAN_VALUE,
+    METHODS,
+    NETWORK,
+    SIMULATION,
+)
 
 Subject = Model | QueueingNetwork | Law
 """What there is to answer for."""
@@ -55,6 +65,10 @@ def _compiled(model: Subject, parameters: Parameters, method: str, simulation: S
         from slipstick.method.mean_value import MeanValue
 
         return MeanValue(model)
+    if method == MARKOV_CHAIN:
+        from slipstick.method.activity_chain import ActivityChain
+
+        return ActivityChain(model)
     from slipstick.method.simulation.form import simulation_of
 
     return simulation_of(model, simulation)

@@ -7,63 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import mean_value as program
-from benchmarks.activity_chain import exact_time
 from slipstick.method.mean_value import form
-from slipstick.model.activity import (
-    Activity,
-    barrier,
-    choose,
-    delay,
-    fork,
-    hold,
-    parallel,
-    pipeline,
-    repeat,
-    serial,
-    service,
-)
-from slipstick.model.system import Permits, Resource, Station, closed_model, phased_model
-
-STATES = 2000
-
-
-def work(name: str, mean: float, scv: float = 1.0) -> Activity:
-    return delay(mean, name=name, scv=scv)
-
-
-@pytest.mark.parametrize(
-    ("cycle", "processors", "time"),
-    [
-        (work("think", 9.0) >> service("bus", 1.0, scv=1.0), 10, 12.0187),
-        # The distribution of the time at delays does not matter in product form.
-        (work("think", 9.0, 4.0) >> service("bus", 1.0, scv=1.0), 3, 10.2178218),
-        (
-            work("think", 2.0) >> fork(work("a", 1.0), work("b", 1.0)) >> repeat(2, hold("l", work("c", 0.5, 0.25))),
-            1,
-            4.5,
-        ),
-        (work("think", 2.0) >> pipeline([serial(work("a", 1.0)), parallel(work("b", 1.0))], 2), 1, 2 + 1 + 2.25),
-        (work("think", 2.0) >> barrier("meet"), 3, 2 * (1 + 1 / 2 + 1 / 3)),
-        (
-            work("think", 2.0) >> choose((0.25, hold("pool", work("a", 1.0))), (0.75, hold("pool", work("b", 2.0)))),
-            3,
-            3.75,
-        ),
-    ],
-)
-def test_chains_of_known_times(cycle: Activity, processors: int, time: float) -> None:
-    resources: dict[str, Resource] = {"pool": Permits(3)} if "pool" in str(cycle) else {}
-    assert exact_time(closed_model(cycle, processors, resources=resources), STATES) == pytest.approx(time, abs=1e-4)
-
-
-def test_a_chain_of_a_program_ends() -> None:
-    alone = phased_model((1, 4, work("a", 3.0)))
-    assert exact_time(alone, STATES) == pytest.approx(3 * (1 + 1 / 2 + 1 / 3 + 1 / 4))
-    served = phased_model(
-        (2, 3, service("bus", 1.0, scv=4.0)), (1, 1, work("b", 2.0)), resources={"bus": Station(1, "ps")}
-    )
-    assert exact_time(served, STATES) == pytest.approx(2 * 3 * 1.0 + 2)
-    assert exact_time(served, 10) is None
 
 
 def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(

@@ -244,9 +244,10 @@ class MeanValueTable:
     spans: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.time = self._unknown()
+        self.time = self.unknown()
 
-    def _unknown(self, *rows: int) -> Array:
+    def unknown(self, *rows: int) -> Array:
+        """Give NaN for all points."""
         return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
 
     @property
@@ -267,7 +268,7 @@ class MeanValueTable:
             mine = getattr(self, kind)
             for name, column in columns.items():
                 if name not in mine:
-                    mine[name] = self._unknown(*np.shape(column)[:-1])
+                    mine[name] = self.unknown(*np.shape(column)[:-1])
                 found.append((mine[name], column))
         for known, column in found:
             # A column of length 1 holds for all rows.

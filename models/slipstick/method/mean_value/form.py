@@ -86,6 +86,8 @@ class MeanValue(CompiledModel):
     array([10.   , 10.1  , 12.019])
     """
 
+    method = MEAN_VALUE
+
     def __init__(self, model: Model) -> None:
         self.model, self._exprs = model, model.expressions()
         self.tape = Tape(self._exprs)
@@ -94,7 +96,7 @@ class MeanValue(CompiledModel):
         self.smooth = [name for name in self.parameters if name not in counts]
         self._contention, self._deadlocks = Contention(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
-        self._single = SingleProcessorValues(model.single, MeanValue(model.single.model)) if model.single else None
+        self._single = SingleProcessorValues(model.single, type(self)(model.single.model)) if model.single else None
 
     def numbers(self, values: Values) -> dict[Expr, Array]:
         """Evaluate every number of the model [points]."""
@@ -108,7 +110,7 @@ class MeanValue(CompiledModel):
         found = self.table(numbers, account=False)
         return Solution(
             model=self.model.name,
-            method=MEAN_VALUE,
+            method=self.method,
             count=len(found.time),
             exact=(exact := self._exact(values, found)),
             errors=self._errors(found, exact),
@@ -151,13 +153,15 @@ class MeanValue(CompiledModel):
         if len(deadlocks) == points:
             return MeanValueTable(np.ones(points), deadlocks)
         try:
-            solve = _solver(self.model)
             with np.errstate(all="ignore"):
-                found = solve(self.model, numbers, account)
+                found = self._solved(numbers, account)
         except NoAnswerError as error:
             return MeanValueTable(np.ones(points), dict.fromkeys(range(points), str(error)))
         found.refuse(deadlocks)
         return found
+
+    def _solved(self, numbers: Numbers, account: bool) -> MeanValueTable:
+        return _solver(self.model)(self.model, numbers, account)
 
     @property
     def block(self) -> int:
@@ -174,7 +178,7 @@ class MeanValue(CompiledModel):
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]
         return activity_solution(
             self.model,
-            MEAN_VALUE,
+            self.method,
             found.time,
             found.size,
             found.booked,
@@ -199,7 +203,12 @@ class MeanValue(CompiledModel):
             return Remarks(failed=f"the mean values of {model.name} do not settle: its time comes out as {time!r}")
         if exact:
             return Remarks()
-        return Remarks(notes=notes_of(model), promise=promised(model))
+        return self._approximate
+
+    @property
+    def _approximate(self) -> Remarks:
+        """What is said of an approximate answer."""
+        return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
     def _gradient(self, values: Values, index: int) -> Gradient:
         """Differentiate the time by every parameter that does not count processors, in one recursion.

@@ -486,16 +486,21 @@ def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
     >>> mean_time_until(explore_rows(np.zeros((1, 1), dtype=np.int16), up), [3])
     1.5
     """
+    return mean_times(chain, ends).sum().item()
+
+
+def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> Array:
+    """Give the mean time in each state until a chain is first in one of some states, see `mean_time_until` [s]."""
     generator = chain.generator()
     final = np.unique(np.asarray(ends, dtype=np.int64))
     if not len(final) or final[0] < 0 or final[-1] >= chain.size:
         raise ModelError(f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}")
     _check_reachable(chain, generator, final)
-    inside = np.delete(np.arange(chain.size), final)
-    if not len(inside):
-        return 0.0
-    factors = splu(csc_array(-generator[inside][:, inside]))
-    return (chain.start[inside] @ factors.solve(np.ones(len(inside), dtype=generator.dtype))).item()
+    inside, times = np.delete(np.arange(chain.size), final), np.zeros(chain.size, dtype=generator.dtype)
+    if len(inside):
+        away = csc_array(-generator[inside][:, inside].T)
+        times[inside] = splu(away).solve(chain.start[inside].astype(generator.dtype))
+    return times
 
 
 def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:
