@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,6 +177,83 @@ def test_training_step_by_hand() -> None:
     assert column("training-step", "account[gradients]", "gpus", "base") == pytest.approx(gradients, rel=0.01)
     first, second = cases("training-step", "efficiency")["base"], busy[-1] / (busy[-1] + bubble + gradients[-1])
     assert first == pytest.approx(second, rel=0.01)
+
+
+RATE, MEMORY, TILE = 271.2e12, 1.8e12, 256 * 128  # operations and bytes a second, numbers of a tile
+
+
+def _product(rows: float, columns: float, depth: float) -> float:
+    """Give the time of a product of matrices on 108 multiprocessors, in whole waves of tiles."""
+    waves = math.ceil((rows / 256) * (columns / 128) / 108)
+    return waves * 108 * 2 * TILE * depth / RATE
+
+
+def _micro_batch(width: int, layers: int, again: int, tokens: int = 2048, t: int = 8) -> tuple[float, float]:
+    """Give the time of the products of a micro-batch of one sequence in a stage, and of what the other stages wait for the last."""
+    shapes = [
+        (3 * width // t, width),
+        (width, width // t),
+        (4 * width // t, width),
+        (width, 4 * width // t),
+    ]  # outputs, inputs
+    layer = sum(
+        (1 + again) * _product(tokens, out, given) + _product(tokens, given, out) + _product(given, out, tokens)
+        for out, given in shapes
+    )
+    attention = 4 * 4 * tokens**2 * width / t / RATE  # forward, again, and twice backward
+    words = 6 * tokens * width * 51200 / t / RATE
+    return layers * (layer + attention), words
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "layers", "stages", "again"),
+    [("gpus-64", 12288, 12, 8, 1), ("gpus-280", 20480, 3, 35, 1), ("gpus-512-split", 25600, 2, 64, 0)],
+)
+def test_products_of_a_training_step_by_hand(name: str, width: int, layers: int, stages: int, again: int) -> None:
+    study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
+    cases = study["what_if"]
+    settings = {
+        key: each for use in (*cases[name].get("use", ()), name) for key, each in cases[use].items() if key != "use"
+    }
+    answer = solve("language-model-step", settings, method="closed-form")
+    found = {
+        part: answer.find(f"account[{part}]") or 0.0 for part in ("busy", "waves", "uneven", "bubble", "optimizer")
+    }
+    sequences = settings["parameters.batch"]
+    products, words = _micro_batch(width, layers, again)
+    assert found["busy"] + found["waves"] + found["uneven"] == pytest.approx(sequences * (products + words))
+    fill = (stages - 1) / settings.get("parameters.interleave", 1)
+    assert found["bubble"] == pytest.approx(fill * (products + words / stages))
+    weights = (12 * layers * width**2 + 51200 * width / stages) / 8
+    assert found["optimizer"] == pytest.approx(weights * 30 / MEMORY)
+    published = 96 * layers * 2048 * width**2 / 8 * (1 + 2048 / (6 * width)) + 6 * 2048 * width * 51200 / 8 / stages
+    if again:
+        assert found["busy"] == pytest.approx(sequences * published / RATE)
+
+
+@pytest.mark.parametrize(
+    ("size", "measured"),
+    [(512, 22.6), (2**19, 30.1), (2**21, 53.7), (2**23, 128), (2**25, 367), (2**27, 1169), (2**29, 4226)],
+)
+def test_all_reduces_in_a_node_take_the_measured_times_of_their_sizes(
+    tmp_path: Path, size: int, measured: float
+) -> None:
+    (tmp_path / "ring.yaml").write_text(
+        "activity: 1\nmachine: gpu-node-a100\npopulation: {processors: 8}\n"
+        f"cycle: [{{collective: allreduce, algorithm: ring, size: {size} B, placement: node}}]\n"
+    )
+    found = solve(str(tmp_path / "ring.yaml"), {"machine.node.network": "nvlink-3-nccl"})
+    assert found["time"] == pytest.approx(measured * 1e-6, rel=0.005)
+
+
+def test_errors_of_the_training_table_are_those_that_documentation_names() -> None:
+    with (ROOT / "reports" / "training-table" / "results.csv").open(newline="") as file:
+        times = {row["case"]: float(row["time [s]"]) for row in csv.DictReader(file) if not row["sweep"]}
+    study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
+    for table, most in zip(study["compare"], (0.065, 0.105, 0.055), strict=True):
+        printed = table["rows"][0]["printed"]
+        errors = [abs(times[case] / each - 1) for case, each in zip(table["columns"], printed, strict=True)]
+        assert np.mean(errors) < most
 
 
 def test_laws_and_the_recursion_of_mean_value_analysis() -> None:

@@ -20,7 +20,7 @@ _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
 _SHARES = {"Pictures": 1, "Cases": 2, "What limits": 0, "Notes": 0}
 """How the room is shared where there is not enough: other sections have three parts each."""
-_LEADS = ("#", "In every row: ")  # nothing without the block below
+_EVERY = "In every row: "
 
 
 def printed_lines(text: str) -> int:
@@ -71,24 +71,29 @@ def _fitted(section: str, room: int) -> str:
     kept = [""] * len(blocks)
     tables = [block.startswith("|") for block in blocks]
     for at in sorted(range(len(blocks)), key=lambda at: 0 if tables[at] else 1 if any(tables[at - 1 : at]) else 2):
-        first = at
-        while tables[at] and first and blocks[first - 1].startswith(_LEADS):
-            first -= 1
-        above = [words for words, there in zip(blocks[first:at], kept[first:at], strict=True) if not there]
-        taken = sum(printed_lines(words) + 1 for words in above)
+        above = [each for each in _leads(blocks, tables, at) if not kept[each]]
+        taken = sum(printed_lines(blocks[each]) + 1 for each in above)
         share = max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left  # the next tables want some too
         room = min(left, share) - taken - 1
-        short = "" if blocks[at].startswith(_LEADS) else _decisive(blocks[at], room)
+        short = "" if blocks[at].startswith(("#", _EVERY)) else _decisive(blocks[at], room)
         if not tables[at] and _above(blocks, tables, at) not in (None, *(each for each in range(at) if kept[each])):
             continue  # notes to a table that is not there
         if short and (printed_lines(short) < left - taken or not printed_lines(short)):
-            kept[first : at + 1] = [*blocks[first:at], short]
+            for each in above:
+                kept[each] = blocks[each]
+            kept[at] = short
             left -= taken + printed_lines(short) + 1
             fewer += blocks[at].count("\n") - short.count("\n") + short.count("\n| ... ")
     out = sum(table and not short for table, short in zip(tables, kept, strict=True))
     more = [counted(fewer, "more line")] * bool(fewer) + [counted(out, "more table")] * bool(out)
     words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
     return "\n\n".join([title, *filter(None, kept), words]) if any(kept) else ""
+
+
+def _leads(blocks: list[str], tables: list[bool], at: int) -> list[int]:
+    """Find the heading above a block, and what is said directly above a table of all its rows."""
+    found = [at - 1] if tables[at] and at and blocks[at - 1].startswith(_EVERY) else []
+    return next(([before] for before in reversed(range(at)) if blocks[before].startswith("#")), []) + found
 
 
 def _above(blocks: list[str], tables: list[bool], at: int) -> int | None:
@@ -115,6 +120,9 @@ def _decisive(block: str, room: int) -> str:
         most -= 1
     if most < _LEAST_ROWS:
         return ""
+    if any(not name.strip("| ") for name in about):  # rows belong to the named one above them
+        most = max(at for at in range(most + 1) if about[at].strip("| "))
+        return "\n".join([*lines[:head], *rows[:most]]) if most else ""
     if not head:
         return "\n".join(rows[:most])
     gap = re.sub(r"^\| ...", "| ...", re.sub("[-:]", " ", lines[1]))
