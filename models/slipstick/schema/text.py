@@ -20,15 +20,12 @@ import os
 import re
 import stat
 import sys
-import zlib
-from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from gzip import GzipFile
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -661,48 +658,10 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE
     SpecError : no such file, a device, too large, or not UTF-8
     """
     start = Mark(shown_name(path), 1, 1)
-    with _opened(path, start, bound, advice) as file:
+    with opened(path, start, bound, advice) as file:
         data = _up_to(bound, file)
     _check_size(len(data), start, bound, advice)  # a file that grows, or tells no size as those of /proc
     return _decoded(data, start)
-
-
-def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
-    """Read the text of a regular file piece by piece, unpacked if gzip made it.
-
-    Parameters
-    ----------
-    path, bound, advice : as for `file_text`; the limit holds for what is unpacked as well
-    size : of a piece [B]
-
-    Raises
-    ------
-    SpecError : as for `file_text`
-    """
-    start, read = Mark(shown_name(path), 1, 1), 0
-    decode = getincrementaldecoder("utf-8")().decode
-    with _opened(path, start, bound, advice) as raw:
-        packed, _ = raw.read(2) == b"\x1f\x8b", raw.seek(0)
-        file = GzipFile(fileobj=raw) if packed else raw
-        while True:
-            try:
-                data = file.read(size)
-                read += len(data)
-                text = decode(data, final=not data)
-            except (EOFError, zlib.error):
-                raise start.error(
-                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it"
-                ) from None
-            except UnicodeDecodeError as error:
-                odd = error.object[error.start]
-                raise start.error(
-                    f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text"
-                ) from None
-            if read > limit(bound):
-                raise start.error(too_many(bound, "bytes", advice))
-            if not data:
-                return
-            yield text
 
 
 def shown_name(path: Path | str) -> str:
@@ -748,8 +707,14 @@ def read_value(text: str, file: str) -> Node:
 
 
 @contextmanager
-def _opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
-    """Open a regular file within a limit of bytes, or standard input under the name of a hyphen."""
+def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
+    """Open a regular file within a limit of bytes, or standard input under the name of a hyphen.
+
+    Parameters
+    ----------
+    path, bound, advice : as for `file_text`
+    start : the beginning of the file, where it is refused
+    """
     try:
         if str(path) == STANDARD_INPUT:
             data = standard_input()

@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import os
 import re
+import zlib
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from gzip import GzipFile
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -20,7 +23,7 @@ from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, ne
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
 from slipstick.limits import check_cost, limit, too_many
-from slipstick.schema.text import file_text, shown_name, text_pieces
+from slipstick.schema.text import Mark, file_text, opened, shown_name
 from slipstick.units import scale
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
@@ -29,6 +32,44 @@ from slipstick_measure.traces.trace import BUSY, ProgramTrace, TraceColumns
 ADVICE = "cut the trace, or count accesses per period"
 BYTES = "trace_bytes"
 _HEAD = 1 << 16
+
+
+def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
+    """Read the text of a regular file piece by piece, unpacked if gzip made it.
+
+    Parameters
+    ----------
+    path, bound, advice : as for `slipstick.schema.text.file_text`; the limit holds for what is unpacked as well
+    size : of a piece [B]
+
+    Raises
+    ------
+    SpecError : as for `file_text`
+    """
+    start, read = Mark(shown_name(path), 1, 1), 0
+    decode = getincrementaldecoder("utf-8")().decode
+    with opened(path, start, bound, advice) as raw:
+        packed, _ = raw.read(2) == b"\x1f\x8b", raw.seek(0)
+        file = GzipFile(fileobj=raw) if packed else raw
+        while True:
+            try:
+                data = file.read(size)
+                read += len(data)
+                text = decode(data, final=not data)
+            except (EOFError, zlib.error):
+                raise start.error(
+                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it"
+                ) from None
+            except UnicodeDecodeError as error:
+                odd = error.object[error.start]
+                raise start.error(
+                    f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text"
+                ) from None
+            if read > limit(bound):
+                raise start.error(too_many(bound, "bytes", advice))
+            if not data:
+                return
+            yield text
 
 
 def read_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ProgramTrace:
