@@ -238,9 +238,9 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     page = live_page(LiveModel("t", answer, "time", fixed="too many"))
     assert page.count("and 2700 more: slipstick solve --all") == 3
     lines = "".join(f"- {'statement ' * 9}{each}\n" for each in range(2000))
-    report = f"# Long\n\n- Asked: x.\n\n## Checked\n\n{lines}"
+    report = f"# Long\n\n- Asked: x.\n\n## Checked\n\n{lines}\n## Inputs\n\nNone."
     told = report_page("Long", report, tmp_path)
-    assert "This list of 2000 lines is in" in told
+    assert '1988 more lines in <a href="details.md">' in told
     assert "<li>Asked: x.</li>" in told
     assert max(len(page), len(told)) <= LARGEST
 
@@ -279,26 +279,29 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
     assert "report.md" not in page
 
 
-def test_a_long_report_leaves_tables_of_subsections_out_of_its_page_and_says_so(tmp_path: Path) -> None:
+def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"picture" * LARGEST)
-    table = "\n\n| a | b |\n| - | -: |\n" + 200 * f"| {'x' * 30} | 2 |\n"
-    text = (
-        "# Long\n\n![all](a.png)\n\n## Changes"
-        + "".join(f"\n### {each}{table}" for each in range(20))
-        + f"\n## Cases{table}"
-    )
-    page = report_page("Long", text, tmp_path)
-    assert LARGEST - 10_000 < len(re.sub('data:[^"]*', "", page)) <= LARGEST
-    head, *sections = re.split("(?:<details><summary>)?<h[23]>", page)
-    left_out = [each for each in sections if 'This table of 200 rows is in <a href="details.md">' in each]
-    assert f"<p>{len(left_out)} of 21 tables and lists stand only in" in head
-    assert sum("<table>" in each for each in sections) == 21 - len(left_out)
-    assert "<table>" in sections[-1]
-    assert all(f"<h3>{each}</h3>" in page for each in range(20))
-    big = replace(live_model({"model": read_value("lock-and-bus", "model")}), fixed="n" * 80_000)
-    without = report_page("Long", text, tmp_path, big)
+
+    def text(tables: int) -> str:
+        table = "\n\n| a | b |\n| - | -: |\n" + 200 * f"| {'x' * 30} | 2 |\n"
+        parts = "".join(f"\n### {each}{table}" for each in range(tables))
+        return f"# Long\n\n![all](a.png)\n\n## Changes\n{parts}\n\n## Cases{table}\n\n## Inputs\n\nNone."
+
+    def size(page: str) -> int:
+        return len(re.sub('data:[^"]*', "", page))
+
+    whole = report_page("Long", text(3), tmp_path)
+    assert whole.count("<table>") == 4
+    assert whole.count("<details><summary><h2>") == 2
+    assert "details.md" not in whole
+    page = report_page("Long", text(20), tmp_path)
+    assert 'The whole report is <a href="details.md">' in page
+    assert "<details" not in page
+    model = live_model({"model": read_value("lock-and-bus", "model")})
+    assert 'type="range"' in report_page("Long", text(20), tmp_path, model)
+    without = report_page("Long", text(20), tmp_path, replace(model, fixed="n" * 98_000))
     assert "too large to be moved in this page" in without
-    assert len(re.sub('data:[^"]*', "", without)) <= LARGEST
+    assert max(map(size, (whole, page, without))) <= LARGEST
 
 
 def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

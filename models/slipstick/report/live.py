@@ -19,8 +19,8 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
-from slipstick.report.formatting import counted, percent, quantity
-from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, printed_lines
+from slipstick.report.formatting import percent, quantity
+from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, printed_lines
 from slipstick.units import rungs, show
 
 LARGEST = 100 * 1024
@@ -212,6 +212,24 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     folder : where its pictures are
     live : a model of the study that runs below the report
     """
+    body, script = _section(live) if live else ("", "")
+    model = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>{body}" if live else ""
+    for text, below in (
+        (markdown, model),
+        (first_page(markdown), model),
+        (first_page(markdown), _TOO_LARGE if live else ""),
+    ):
+        page = _page(title, _rendered(text, folder) + below, script if below == model else "")
+        if len(re.sub('"data:image/[^"]*"', "", page).encode()) <= LARGEST:
+            break
+    return page
+
+
+_TOO_LARGE = "<p>The model of this study is too large to be moved in this page; slipstick page shows a model alone.</p>"
+
+
+def _rendered(markdown: str, folder: Path) -> str:
+    """Write a report in HTML, with its pictures inside."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -222,61 +240,13 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
         source = str(each.attrs.get("src", ""))
         if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
             each.attrs["src"] = "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
-    body, script = _section(live) if live else ("", "")
-    heading = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>" if live else ""
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
-    if printed_lines(markdown) > PAGE_LINES:
-        report = "".join(_folded(part) for part in re.split("(?=<h2>)", report))
-    page = _with_live(title, report, heading + body, script)
-    if live and 2 * page.count(_BESIDE.format("table", "")[:14]) > report.count(
-        "<table>"
-    ):  # a model is not worth most of the tables
-        instead = (
-            "<p>The model of this study is too large to be moved in this page; slipstick page shows a model alone.</p>"
-        )
-        page = _with_live(title, report, instead, "")
-    return page
-
-
-def _with_live(title: str, report: str, live: str, script: str) -> str:
-    return _page(title, _fitted(report, _size(_page(title, live, script))) + live, script)
+    if printed_lines(markdown) <= PAGE_LINES:
+        return report
+    return "".join(_folded(part) for part in re.split("(?=<h2>)", report))
 
 
 _END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
-_BLOCK = re.compile(r"(<table>.*?</table>|<ul>.*?</ul>|<ol>.*?</ol>)", re.DOTALL)
-_BESIDE = '<p>This {} of {} is in <a href="details.md">details.md</a>.</p>'
-_LEFT_OUT = (
-    '<p>{} of {} tables and lists stand only in <a href="details.md">details.md</a> beside this page, which is kept small; '
-    'each place says so. All values are in <a href="results.csv">results.csv</a>.</p>\n'
-)
-
-
-def _size(page: str) -> int:
-    """Give the bytes of a page without its pictures."""
-    return len(re.sub('"data:image/[^"]*"', "", page).encode())
-
-
-def _fitted(report: str, used: int) -> str:
-    """Leave tables and lists out of a report that is too long for a page: those of subsections first, the larger first."""
-    if used + _size(report) <= LARGEST:
-        return report
-    parts = _BLOCK.split(report)  # words and blocks in turn
-    levels = [
-        ([2] + [int(each) for each in re.findall(r"<h(\d)", "".join(parts[:at]))])[-1] for at in range(len(parts))
-    ]
-    blocks = sorted(range(1, len(parts), 2), key=lambda at: (levels[at], _size(parts[at])))
-    notes = {at: _beside(parts[at]) for at in blocks}
-    kept = used + sum(map(_size, [*parts[::2], *notes.values(), _LEFT_OUT])) + 20
-    left_out = 0
-    for at in blocks:
-        more = _size(parts[at]) - _size(notes[at])
-        if kept + more <= LARGEST:
-            kept += more
-        else:
-            parts[at], left_out = notes[at], left_out + 1
-    page = "".join(parts)
-    at = min(place for place in (page.find("<h2"), page.find("<details"), len(page)) if place >= 0)
-    return page[:at] + _LEFT_OUT.format(left_out, len(blocks)) + page[at:]
 
 
 def _folded(part: str) -> str:
@@ -285,13 +255,6 @@ def _folded(part: str) -> str:
     if not end or heading[4:] in (ABOUT, INPUTS):
         return part
     return f"<details><summary>{heading}{end}</summary>{rest}</details>"
-
-
-def _beside(block: str) -> str:
-    """Say where a table or a list stands that is left out."""
-    if block.startswith("<table>"):
-        return _BESIDE.format("table", counted(block.count("<tr>") - 1, "row"))
-    return _BESIDE.format("list", counted(block.count("<li>"), "line"))
 
 
 def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
@@ -335,7 +298,8 @@ input[type=range] { display: block; width: 100%; accent-color: var(--fill); }
 .bars { display: table; width: 100%; }
 .bars td:nth-child(2) { width: 60%; }
 .bar { height: 1.1rem; min-width: 1px; background: var(--fill); }
-@media print { form, noscript { display: none; } body { margin: 0; max-width: none; } .bar { print-color-adjust: exact; } }
+@media print { form, noscript { display: none; } body { margin: 0; max-width: none; font-size: 11px; }
+ img { max-height: 12rem; } .bar { print-color-adjust: exact; } }
 </style>
 </head>
 <body>
