@@ -280,7 +280,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
       slipstick record -- python program.py
       slipstick record -o run-4.yaml -- python program.py --threads 4
     """
-    from slipstick.instrument import record as record_waits
+    from slipstick_measure.instrument import record as record_waits
 
     try:
         status = record_waits(command, out, title)

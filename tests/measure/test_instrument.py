@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slipstick import instrument
 from slipstick.answer import Answer
 from slipstick.cli.main import main
 from slipstick.instrument import (
@@ -30,6 +29,7 @@ from slipstick.instrument import (
     WaitRecorder,
     record,
 )
+from slipstick_measure import instrument
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 

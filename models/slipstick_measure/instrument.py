@@ -1,0 +1,705 @@
+"""Locks, conditions, barriers, monitors, task pools and loops that time their waits, and a recorder that writes a profile.
+
+Waits are booked by cause, for each thread or process by itself, in a small file mapped into memory that only its owner
+writes; so a worker that is killed leaves what it booked until then. `slipstick measured` reads the profile: by Dritz and
+Boyle, all time of a processor that is not a wait is useful, and no run on one processor is needed.
+
+>>> from slipstick.instrument import WaitRecorder, TimedLock
+>>> lock = TimedLock("table")
+>>> def worker(rank):
+...     for _ in range(100):
+...         with lock:
+...             pass
+>>> with WaitRecorder(processors=2) as recorder:
+...     recorder.run(worker)
+>>> "table: 100" in recorder.profile
+True
+
+Two causes need no instrumentation: `no-core`, in which a thread could run and had no processor (Linux: from the
+scheduler), and `not-running`, all other time in which it did not run and waited for nothing that is instrumented: the
+interpreter's lock above all, and files, sockets or sleep. `idle` is the time before a worker began and after it ended.
+
+`slipstick record -- python program.py` patches `threading`, `queue` and `multiprocessing` in the program and in all Python
+processes that it starts, without a change in the program. The module uses the standard library alone: it runs in
+the interpreter of the program.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import queue
+import re
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+BEGIN, END, LAST, RAN, DELAYED, HEAD = range(6)
+"""Places in a book: start, end, last event, processor's time, time without a core; then waits and events by cause."""
+CAUSES = 256
+"""Causes of one worker; all further ones are booked as `others`."""
+TOLD_PART = 0.1
+"""A note tells the part of the time away that is larger than this [1]."""
+IDLE, NO_CORE, NOT_RUNNING, MISSING = "idle", "no-core", "not-running", "missing"
+MAIN, THREAD = "main", "thread"
+
+_now = time.perf_counter
+_local = threading.local()
+_numbers = count()
+_plain_lock = threading.Lock
+_folder: Path | None = None
+_started: tuple[float, float, float] | None = None
+"""Clock, processor's time and time without a core of the main thread as its program started; None in child processes."""
+
+
+class _Book:
+    """What one thread waits for: in a file of the folder that is recorded into, else in memory."""
+
+    def __init__(self, kind: str = "") -> None:
+        size = 8 * (HEAD + 2 * CAUSES)
+        self.names: Path | None = None
+        memory: bytearray | mmap.mmap = bytearray(size)
+        if _folder is not None:
+            file = _folder / f"{os.getpid()}-{next(_numbers)}"
+            file.with_suffix(".book").write_bytes(bytes(size))
+            self.names = file.with_suffix(".causes")
+            kind = kind or (MAIN if _is_main() else THREAD)
+            label = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
+            self.names.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
+            with open(file.with_suffix(".book"), "r+b") as opened:
+                memory = mmap.mmap(opened.fileno(), size)
+        self.cells = memoryview(memory).cast("d")
+        self.places: dict[str, int] = {}
+        self.inside = 0
+        self.cells[BEGIN] = self.cells[LAST] = _now()
+        self.ran, self.delayed = time.thread_time(), _delay()
+        if _started and _is_main():  # a program that is recorded as a whole: from its start on
+            self.cells[BEGIN], self.ran, self.delayed = _started
+
+    def place(self, cause: str) -> int:
+        """Find the place of a cause; a new one is written down first."""
+        found = self.places.get(cause)
+        if found is None:
+            if len(self.places) >= CAUSES - 1:
+                cause = "others"
+            found = self.places.setdefault(cause, HEAD + 2 * len(self.places))
+            if self.names is not None:
+                with open(self.names, "a") as file:
+                    file.write(f"{cause}\n")
+        return found
+
+    def wait(self, cause: str, start: float) -> None:
+        """Book a wait that began at `start` and ends now."""
+        place = self.place(cause)
+        now = _now()
+        self.cells[place] += now - start
+        self.cells[place + 1] += 1
+        self.cells[LAST] = now
+        self.cells[RAN] = time.thread_time() - self.ran
+
+    def close(self) -> None:
+        """Book the end."""
+        self.cells[LAST] = self.cells[END] = _now()
+        self.cells[RAN] = time.thread_time() - self.ran
+        self.cells[DELAYED] = _delay() - self.delayed
+
+
+def _delay() -> float:
+    """Read how long this thread was ready and had no core [s]; 0 where the system does not say."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
+    return 0.0
+
+
+def _book() -> _Book:
+    """Give the book of this thread."""
+    try:
+        book: _Book = _local.book
+    except AttributeError:
+        book = _local.book = _Book()
+    return book
+
+
+def _is_main() -> bool:
+    """Tell the main thread of a program from its others and from those of child processes."""
+    child = getattr(sys.modules.get("multiprocessing.process"), "_parent_process", None)
+    return child is None and threading.get_ident() == threading.main_thread().ident
+
+
+def _forget() -> None:
+    """Begin a book of its own in a process that was forked."""
+    global _started
+    _started = None
+    _local.__dict__.pop("book", None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+@contextmanager
+def _waiting(cause: str) -> Iterator[_Book]:
+    """Book the time of the body as a wait, unless an outer wait books it already."""
+    book, start = _book(), _now()
+    book.inside += 1
+    try:
+        yield book
+    finally:
+        book.inside -= 1
+        if not book.inside:
+            book.wait(cause, start)
+
+
+class TimedLock:
+    """A lock whose waits are booked; it wraps any lock of `threading` or `multiprocessing`, re-entrant or not.
+
+    A lock that is free is counted, and no clock is read; benchmarks/instrument.py measures what that costs.
+
+    Parameters
+    ----------
+    cause : what its waits are booked to
+    lock : the lock itself; one of `threading` by default
+    """
+
+    __slots__ = ("_lock", "cause")
+
+    def __init__(self, cause: str = "lock", lock: Any = None) -> None:
+        self.cause = cause
+        self._lock = _plain_lock() if lock is None else lock
+
+    def acquire(self, blocking: bool = True, timeout: float | None = -1) -> bool:
+        """Acquire the lock, as `threading.Lock.acquire` and that of `multiprocessing` do."""
+        if self._lock.acquire(False):
+            book = _book()
+            book.cells[(book.places.get(self.cause) or book.place(self.cause)) + 1] += 1
+            return True
+        if not blocking:
+            return False
+        with _waiting(self.cause):
+            if timeout is None or timeout < 0:
+                return bool(self._lock.acquire())
+            return bool(self._lock.acquire(True, timeout))
+
+    def release(self) -> None:
+        """Release the lock."""
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_lock":
+            raise AttributeError(name)
+        return getattr(self._lock, name)
+
+
+class TimedCondition:
+    """A condition; `wait` books the time until another thread notifies it and the lock is held again.
+
+    Parameters
+    ----------
+    cause : what waits for the condition are booked to; those for its lock go to the lock's own cause
+    lock : the lock of the condition; a new one by default
+    context : `threading`, or a context of `multiprocessing`
+    """
+
+    def __init__(self, cause: str = "condition", lock: TimedLock | None = None, context: Any = threading) -> None:
+        self.cause = cause
+        self.lock = TimedLock(f"{cause}-lock", context.RLock()) if lock is None else lock
+        self._condition = context.Condition(self.lock._lock)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Leave the lock and wait; true unless the time is over."""
+        with _waiting(self.cause):
+            return bool(self._condition.wait(timeout))
+
+    def notify(self, n: int = 1) -> None:
+        """Let n of the waiting go on."""
+        self._condition.notify(n)
+
+    def notify_all(self) -> None:
+        """Let all go on."""
+        self._condition.notify_all()
+
+    def __enter__(self) -> bool:
+        return self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+class TimedBarrier:
+    """A barrier whose waits are booked.
+
+    Parameters
+    ----------
+    parties : how many wait for each other
+    cause : what their waits are booked to
+    context : `threading`, or a context of `multiprocessing`
+    """
+
+    def __init__(self, parties: int, cause: str = "barrier", context: Any = threading) -> None:
+        self.cause = cause
+        self._barrier = context.Barrier(parties)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for all; gives a number of its own to each."""
+        with _waiting(self.cause):
+            return int(self._barrier.wait(timeout))
+
+
+class TimedMonitor:
+    """A monitor: procedures under mutual exclusion, and conditions that they wait for inside.
+
+    Waits at the entrance are booked to `entry-NAME`, waits for a condition to `wait-NAME-CONDITION`.
+
+    Parameters
+    ----------
+    name : of the monitor
+    context : `threading`, or a context of `multiprocessing`
+    """
+
+    def __init__(self, name: str = "monitor", context: Any = threading) -> None:
+        self.name, self.context = name, context
+        self.entry = TimedLock(f"entry-{name}", context.RLock())
+        self._conditions: dict[str, Any] = {}
+
+    def declare(self, *conditions: str) -> TimedMonitor:
+        """Name conditions before processes start; threads may use new names at any time."""
+        for name in conditions:
+            self._conditions.setdefault(name, self.context.Condition(self.entry._lock))
+        return self
+
+    def wait(self, condition: str, until: Callable[[], bool], cause: Callable[[], str] | None = None) -> None:
+        """Wait inside until `until` is true; `cause` names the wait when it is over, by how it ended."""
+        if until():
+            return
+        book, start = _book(), _now()
+        book.inside += 1
+        self.declare(condition)._conditions[condition].wait_for(until)
+        book.inside -= 1
+        book.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
+
+    def signal(self, condition: str, all_of_them: bool = False) -> None:
+        """Let one that waits for the condition go on, or all."""
+        found = self.declare(condition)._conditions[condition]
+        found.notify_all() if all_of_them else found.notify()
+
+    def __enter__(self) -> Self:
+        self.entry.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.entry.release()
+
+
+class TimedPool:
+    """A pool of tasks that its workers take, and add to, until all wait for tasks (the askfor monitor).
+
+    A wait that a task ends is booked to `task-NAME`, one that the end of all tasks ends to `barrier-NAME`, waits at the
+    entrance to `entry-NAME`: Lucier's three delays.
+
+    Parameters
+    ----------
+    tasks : the first tasks
+    parties : how many workers take them
+    name : of the pool
+    context : `threading`, or a context of `multiprocessing`, whose tasks are pickled
+
+    >>> pool = TimedPool([3], parties=1)
+    >>> found = []
+    >>> for task in pool:
+    ...     found.append(task)
+    ...     if task:
+    ...         pool.add(task - 1)
+    >>> found
+    [3, 2, 1, 0]
+    """
+
+    def __init__(self, tasks: Iterable[Any], parties: int, name: str = "pool", context: Any = threading) -> None:
+        self.name, self.parties = name, parties
+        self.monitor = TimedMonitor(name, context).declare("tasks")
+        threads = context is threading
+        self._manager = None if threads else context.Manager()
+        self._tasks: Any = list(tasks) if self._manager is None else self._manager.list(tasks)
+        self._waiting: Any = [0] if threads else context.Array("i", 1, lock=False)
+
+    def add(self, task: Any) -> None:
+        """Add a task."""
+        with self.monitor as monitor:
+            self._tasks.append(task)
+            monitor.signal("tasks")
+
+    def _over(self) -> bool:
+        return int(self._waiting[0]) >= self.parties
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            with self.monitor as monitor:
+                self._waiting[0] += 1
+                if self._over() and not len(self._tasks):
+                    monitor.signal("tasks", all_of_them=True)
+                monitor.wait("tasks", self._ready, lambda: f"{'task' if len(self._tasks) else 'barrier'}-{self.name}")
+                if not len(self._tasks):
+                    return
+                self._waiting[0] -= 1
+                task = self._tasks.pop()
+            yield task
+
+    def _ready(self) -> bool:
+        return len(self._tasks) > 0 or self._over()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_manager": None}  # the process that made the pool keeps its manager
+
+
+class TimedLoop:
+    """A self-scheduled loop: each worker takes the next chunk of indices under a lock.
+
+    Parameters
+    ----------
+    length : indices from 0 on
+    chunk : how many are taken at a time
+    name : waits for the lock are booked to `loop-NAME`
+    context : `threading`, or a context of `multiprocessing`
+
+    >>> [list(chunk) for chunk in TimedLoop(5, chunk=2).chunks()]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, length: int, chunk: int = 1, name: str = "indices", context: Any = threading) -> None:
+        self.length, self.chunk = length, chunk
+        self.lock = TimedLock(f"loop-{name}", context.Lock())
+        self._next: Any = [0] if context is threading else context.Array("q", 1, lock=False)
+
+    def chunks(self) -> Iterator[range]:
+        """Take chunks until none is left."""
+        while True:
+            with self.lock:
+                first = int(self._next[0])
+                self._next[0] = min(first + self.chunk, self.length)
+            if first >= self.length:
+                return
+            yield range(first, min(first + self.chunk, self.length))
+
+    def __iter__(self) -> Iterator[int]:
+        return (index for chunk in self.chunks() for index in chunk)
+
+
+class WaitRecorder:
+    """Record the waits of workers, and write them as a profile.
+
+    Parameters
+    ----------
+    file : the profile to write; none by default, then `profile` holds its text
+    processors : how many workers `run` starts
+    context : `threading`, or a context of `multiprocessing` for workers that are processes
+    title : of the profile
+
+    Raises
+    ------
+    RuntimeError : another recorder records in this process
+    """
+
+    def __init__(
+        self, file: str | Path | None = None, processors: int = 1, context: Any = threading, title: str = ""
+    ) -> None:
+        self.file, self.processors, self.context, self.title = file, processors, context, title
+        self.profile = ""
+
+    def __enter__(self) -> Self:
+        if _folder is not None:
+            raise RuntimeError(f"waits are recorded into {_folder} already; end that recorder first")
+        self._temporary = tempfile.TemporaryDirectory(prefix="slipstick-")
+        _record_into(Path(self._temporary.name))
+        return self
+
+    def run(self, worker: Callable[..., object], *arguments: object) -> None:
+        """Run ``worker(rank, *arguments)`` on each processor and wait for all; a worker that fails or is killed is named."""
+        start = self.context.Thread if self.context is threading else self.context.Process
+        given = (self._temporary.name, worker, *arguments)
+        workers = [start(target=_work, args=(rank, *given), name=f"worker {rank}") for rank in range(self.processors)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+
+    def __exit__(self, *_: object) -> None:
+        _record_into(None)
+        try:
+            self.profile = profile_of(Path(self._temporary.name), self.title)
+        finally:
+            self._temporary.cleanup()
+        if self.file is not None:
+            Path(self.file).write_text(self.profile, encoding="utf-8")
+
+
+def _record_into(folder: Path | None) -> None:
+    global _folder
+    _folder = folder
+    _forget()
+
+
+def _work(rank: int, folder: str, worker: Callable[..., object], *arguments: object) -> None:
+    """Run a worker with a book of its own."""
+    if _folder is None:  # a spawned process
+        _record_into(Path(folder))
+    book = _local.book = _Book(str(rank))
+    try:
+        worker(rank, *arguments)
+    finally:
+        book.close()
+        _forget()
+
+
+class _Spent:
+    """What a worker spent, read from its book."""
+
+    def __init__(self, path: Path) -> None:
+        with open(path, "rb") as file:
+            self.cells = memoryview(file.read()).cast("d")
+        self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
+        self.begin, self.missing = self.cells[BEGIN], not self.cells[END]
+        self.end = max(self.cells[END], self.cells[LAST])
+        waits = {name: self.cells[HEAD + 2 * at] for at, name in enumerate(names)}
+        self.events = {name: int(self.cells[HEAD + 2 * at + 1]) for at, name in enumerate(names)}
+        away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
+        delayed = min(away, self.cells[DELAYED])
+        lost = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
+        self.waits = {**waits, **{name: each for name, each in lost.items() if each > 0}}
+        self.waited = sum(waits.values())
+
+
+def profile_of(folder: Path, title: str = "") -> str:
+    """Write the books of a folder as a profile of one run.
+
+    A processor is a rank of `WaitRecorder.run`; without ranks, threads that do not overlap in time share one, and the main thread
+    is left out where it waited for more than half of the time of the others, which the text says.
+
+    Raises
+    ------
+    ValueError : nothing was recorded
+    """
+    spent = sorted((_Spent(path) for path in folder.glob("*.book")), key=lambda each: each.begin)
+    if not spent:
+        raise ValueError("nothing was recorded: no Python program ran to its end or waited")
+    ranked = [each for each in spent if each.kind.isdigit()]
+    workers = [each for each in spent if each.kind == THREAD]
+    busy = max((each.end for each in workers), default=0.0) - min((each.begin for each in workers), default=0.0)
+    others = [each for each in spent if each.kind == THREAD or each.waited < 0.5 * busy or not workers]
+    counted = ranked or others or spent
+    begin, end = counted[0].begin, max(each.end for each in counted)
+    processors = list(_shared(counted))
+    notes = [
+        f"{each.label} ended without a word, {end - each.end:.3g} s before the end" for each in counted if each.missing
+    ]
+    if counted is others and len(others) < len(spent):
+        notes.append("the main thread, which waited for the others, is left out")
+    away = sum(each.waits.get(NOT_RUNNING, 0.0) + each.waits.get(NO_CORE, 0.0) for each in counted)
+    if away > TOLD_PART * len(processors) * (end - begin):
+        part = away / len(processors) / (end - begin)
+        notes.append(
+            f"{part:.0%} of the time workers neither ran nor waited for what is timed: other programs, the interpreter's lock, or input"
+        )
+    books = [_added(each, begin, end) for each in processors]
+    causes = list(dict.fromkeys(name for waits, _ in books for name in waits))
+    lines = [
+        "profile: 1",
+        f"title: {_quoted(title or 'Recorded waits')}",
+        f"source: {_quoted('; '.join(['recorded by slipstick.instrument', *notes]))}",
+        "runs:",
+        f"  - processors: {len(processors)}",
+        f"    time: {end - begin:.9f} s",
+        "    each:",
+    ]
+    for waits, events in books:
+        lines.append(f"      - waits: {{{', '.join(f'{name}: {waits.get(name, 0.0):.9f} s' for name in causes)}}}")
+        lines.append(f"        events: {{{', '.join(f'{name}: {events.get(name, 0)}' for name in causes)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
+    """Give the workers of each processor, in the order of time."""
+    processors: dict[str, list[_Spent]] = {}
+    for each in workers:
+        free = (name for name, before in processors.items() if before[-1].end <= each.begin)
+        name = each.kind if each.kind.isdigit() else next(free, f"thread {len(processors)}")
+        processors.setdefault(name, []).append(each)
+    return processors.values()
+
+
+def _added(workers: Sequence[_Spent], begin: float, end: float) -> tuple[dict[str, float], dict[str, int]]:
+    """Add up what the workers of one processor spent; time without a worker is idle, after a kill missing."""
+    waits: dict[str, float] = {}
+    events: dict[str, int] = {}
+    last = begin
+    gap = IDLE
+    for each in workers:
+        waits[gap] = waits.get(gap, 0.0) + each.begin - last
+        for name, value in each.waits.items():
+            waits[name] = waits.get(name, 0.0) + value
+        for name, number in each.events.items():
+            events[name] = events.get(name, 0) + number
+        last, gap = each.end, MISSING if each.missing else IDLE
+    waits[gap] = waits.get(gap, 0.0) + end - last
+    return {name: value for name, value in waits.items() if value > 0 or name in events}, events
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# ---- programs that are not changed: `slipstick record` ----
+
+_LIBRARY = tuple({sysconfig.get_path("stdlib"), os.path.dirname(os.path.realpath(threading.__file__)), "<frozen"})
+_sites: dict[tuple[str, int], str] = {}
+
+
+def _site(kind: str) -> str:
+    """Name a cause by the line outside the standard library that asks for it."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):
+        frame = frame.f_back
+    where = (frame.f_code.co_filename, frame.f_lineno)
+    if where not in _sites:
+        stem = re.sub(r"[^A-Za-z0-9_]+", "_", Path(where[0]).stem)[-40:]
+        _sites[where] = f"{stem}-{where[1]}" if not where[0].startswith(_LIBRARY) else "library"
+    return f"{kind}-{_sites[where]}"
+
+
+def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
+    """Make timed locks for programs, and plain ones for the standard library, whose waits are booked where it is called."""
+    return lambda: (
+        plain() if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY) else TimedLock(_site("lock"), plain())
+    )
+
+
+def _timed(owner: Any, name: str, kind: str) -> None:
+    """Book the time in a method that waits."""
+    method = getattr(owner, name)
+
+    def timed(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        with _waiting(_site(kind)):
+            return method(self, *arguments, **keywords)
+
+    setattr(owner, name, timed)
+
+
+def patch(folder: str) -> None:
+    """Book the waits of `threading`, `queue` and `multiprocessing` in this process and those that it forks."""
+    import atexit
+    from multiprocessing import process, queues, synchronize
+
+    _record_into(Path(folder))
+    for name in ("Lock", "RLock"):
+        setattr(threading, name, _lock_of(getattr(threading, name)))
+    for owner, name, kind in (
+        (threading.Condition, "wait", "condition"),
+        (threading.Event, "wait", "event"),
+        (threading.Semaphore, "acquire", "semaphore"),
+        (threading.Barrier, "wait", "barrier"),
+        (threading.Thread, "join", "join"),
+        (queue.Queue, "get", "queue"),
+        (queue.Queue, "put", "queue"),
+        (queues.Queue, "get", "queue"),
+        (queues.SimpleQueue, "get", "queue"),
+        (process.BaseProcess, "join", "join"),
+        (synchronize.Condition, "wait", "condition"),
+    ):
+        _timed(owner, name, kind)
+    _time_semaphores(synchronize)
+    threading.Thread.run = _closed(threading.Thread.run)  # type: ignore[method-assign]
+    process.BaseProcess._bootstrap = _closed(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
+    global _started
+    _started = _now(), time.thread_time(), _delay()
+    # Processes that `multiprocessing` starts for itself are no part of the program.
+    if not re.search(r"multiprocessing\.(resource_tracker|forkserver)", " ".join(sys.orig_argv)):
+        atexit.register(lambda: _book().close() if _is_main() else None)
+
+
+def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a thread or a child process a book of its own, closed at its end."""
+
+    def whole(*arguments: Any, **keywords: Any) -> Any:
+        _forget()
+        book = _local.book = _Book(THREAD)
+        try:
+            return work(*arguments, **keywords)
+        finally:
+            book.close()
+
+    return whole
+
+
+def _time_semaphores(synchronize: Any) -> None:
+    """Time the locks of `multiprocessing`, which keep their cause when they are sent to a spawned process."""
+    kind = synchronize.SemLock
+    make, get, put = kind._make_methods, kind.__getstate__, kind.__setstate__
+
+    def make_methods(self: Any) -> None:
+        make(self)
+        if isinstance(self, synchronize.Lock | synchronize.RLock | synchronize.Semaphore):
+            self.timed = TimedLock(getattr(self, "cause", "") or _site("lock"), self._semlock)
+            self.acquire = lambda block=True, timeout=None: self.timed.acquire(block, timeout)
+
+    def set_state(self: Any, state: Any) -> None:
+        self.cause, state = state
+        put(self, state)
+
+    kind._make_methods, kind.__setstate__ = make_methods, set_state
+    kind.__getstate__ = lambda self: (self.timed.cause if hasattr(self, "timed") else "", get(self))
+    kind.__enter__ = lambda self: self.acquire()
+
+
+def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
+    """Run a command; record the waits of all Python processes that it starts, and write a profile.
+
+    Parameters
+    ----------
+    command : the program and its arguments, such as ``["python", "program.py"]``
+    file : the profile to write
+    title : of the profile; the command by default
+
+    Returns
+    -------
+    The status that the command ended with.
+
+    Raises
+    ------
+    OSError : the command cannot be run
+    ValueError : nothing was recorded
+    """
+    import subprocess
+
+    with tempfile.TemporaryDirectory(prefix="slipstick-") as temporary:
+        books, start = Path(temporary, "books"), Path(temporary, "start")
+        books.mkdir()
+        start.mkdir()
+        # Python imports `sitecustomize` as it starts; one of the user's own is imported after it.
+        (start / "sitecustomize.py").write_text(_START.format(file=__file__, books=str(books), start=str(start)))
+        path = os.pathsep.join(filter(None, [str(start), os.environ.get("PYTHONPATH", "")]))
+        status = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+        Path(file).write_text(profile_of(books, title or " ".join(command)), encoding="utf-8")
+    return status
+
+
+_START = """import importlib.machinery, importlib.util, sys
+def load(spec):
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+load(importlib.util.spec_from_file_location("slipstick_instrument", {file!r})).patch({books!r})
+own = importlib.machinery.PathFinder.find_spec("sitecustomize", [each for each in sys.path if each != {start!r}])
+if own:
+    load(own)
+"""
