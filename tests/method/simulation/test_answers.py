@@ -225,7 +225,7 @@ def test_idle_processors_and_the_end_of_a_phase() -> None:
     answer = plain(phased_model((2, 4, delay(1.0, name="all")), (1, 1, delay(2.0, name="alone"))))
     assert answer.account == {"busy": 2.5, "idle": 1.5}
     assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (4.0, 0.625, 1.5)
-    assert answer.notes[0] == "ran the program once: nothing in it is random, after 1 replications"
+    assert answer.notes[0] == "ran the program once: nothing in it is random"
 
 
 class Strange(Activity):

@@ -58,18 +58,19 @@ def notes_of(result: Result) -> tuple[str, ...]:
     ----------
     result : of a simulation
     """
-    what = "replications" if result.plan.once else "cycles"
+    what = "replication" if result.plan.once else "cycle"
+    after, asked = (f"{n} {what}{'s' * (n != 1)}" for n in (result.cycles, result.settings.cycles))
     precision = f"{100 * result.settings.precision:g} %"
     why = {
         "precision": f"stopped at the wished precision of {precision}",
         "events": f"stopped at the budget of {result.settings.events} events",
-        "cycles": f"ran {result.settings.cycles} {what}, as asked",
+        "cycles": f"ran {asked}, as asked",
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
-    notes = [f"{why}, after {result.cycles} {what}; {result.dropped} of them dropped as warm-up"]
+    notes = [f"{why}, after {after}; {result.dropped} of them dropped as warm-up"]
     if result.plan.once or not result.dropped:
-        notes = [f"{why}, after {result.cycles} {what}"]
+        notes = [why if result.stopped == "complete" else f"{why}, after {after}"]
     if result.pooled:
         notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:

@@ -201,7 +201,7 @@ class ServiceSpec(StepSpec):
 class HoldSpec(ItemSpec):
     """A body executed while a lock or a permit is held."""
 
-    hold: Label = Field(description="the lock, the permits, or the monitor")
+    hold: Label = Field(description="the lock, the reader-writer lock, the permits, or the monitor")
     mode: Annotated[str, one_of(activities.MODES)] | None = Field(None, description="how a reader-writer lock is held")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
@@ -583,7 +583,9 @@ class StationSpec(RepeatedSpec):
 class LockSpec(RepeatedSpec):
     """A lock."""
 
-    lock: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
+    lock: Annotated[str, one_of(LOCKS)] = Field(
+        description="how it is done; of readers and writers: reader_writer_lock"
+    )
     word: Label | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
     access: TimeOrFormula | None = Field(None, description="time that one access to the lock word occupies the station")
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
