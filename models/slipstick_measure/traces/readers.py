@@ -253,7 +253,8 @@ _RECORD = ("time", "processor", "event", "source", "destination", "count")
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
-def _read_records(path: Path | str, unit: str | None) -> ProgramTrace:
+def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ProgramTrace:
+    """Read records, and once more by their times where those of a processor are not in order: its ends are told apart by it."""
     found, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
@@ -263,26 +264,40 @@ def _read_records(path: Path | str, unit: str | None) -> ProgramTrace:
     found.scale = _scale(found, names[place["time"]][1] or unit)
     stacks: list[list[tuple[int, float]]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
-    last = 0.0
-    for number, cells in rows:
+    last, latest = 0.0, list[float]()
+
+    def whole(row: tuple[int, Sequence[object]]) -> float:
+        number, cells = row
         if len(cells) != len(names):
             found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
-        when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
-        time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
-        last = max(last, time)
+        return found.number(cells[order[0]], "time", number)
+
+    if reordered:
+        found.odd("the lines are not in the order of their times; they are read in that order")
+        rows = iter(sorted(rows, key=whole))
+    for number, cells in rows:
+        time = whole((number, cells))
+        _, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
+        lane = found.named(found.lanes, str(processor))
+        latest += [time] * (len(found.lanes) - len(latest))
+        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
+        ends = event in ("end", "leave")
+        if time < latest[lane] or (ends and not stacks[lane] and not reordered):
+            return _read_records(path, unit, reordered=True)
+        last, latest[lane] = max(last, time), time
         if event in ("access", "send"):
             if destination in ("", None):
                 found.refuse(f"the {event} has no destination", number)
             count = 1.0 if many in ("", None) else found.number(many, "count", number)
             lane = lane if source in ("", None) else found.named(found.lanes, str(source))
             found.access(lane, str(destination), time, count)
-        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
+        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]  # that of a source is new
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
             stacks[lane].append((found.named(found.labels, name), time))
-        elif event in ("end", "leave"):
+        elif ends:
             if not stacks[lane]:
-                why = f"processor {short(str(processor))} ends what it has not begun; are lines reordered?"
+                why = f"processor {short(str(processor))} ends what it has not begun; is a line missing?"
                 found.refuse(why, number)
             found.span(lane, *stacks[lane].pop(), time)
         elif event not in _EVENTS:

@@ -344,7 +344,7 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
         ("time [u],processor,event\n1,0,create\n", "there is no unit"),
         ("time [s],processor,event,x\n1,0,create,3\n", "a table of records has the columns time, processor, event"),
         ("time [s],processor,event\n1,0\n", "2 values, where the header promises 3; is the line cut?"),
-        ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; are lines reordered?"),
+        ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; is a line missing?"),
         ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
         ("time [s],processor,event\n1,0,access\n", "the access has no destination"),
         ("time [s],processor,event\none,0,create\n", "one' is no time"),
@@ -358,6 +358,18 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
 def test_bad_records_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(lines)
     assert said in refusal(tmp_path / "x.csv", "records")
+
+
+def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> None:
+    rows = ["1,0,create,", "2,0,enter,f", "3,0,leave,", "5,0,end,", "1,1,create,", "4,1,access,0", "6,1,end,"]
+    path, chance, told = tmp_path / "x.csv", random.Random(1), set[str]()
+    for _ in range(30):
+        path.write_text("\n".join(["time [s],processor,event,destination", *chance.sample(rows, len(rows))]))
+        trace = read_trace(path, "records")
+        (answer,) = measured(trace.measurements()).answers
+        assert answer.account == pytest.approx({"busy": 4.5, "communication": 0.0, "imbalance": 0.5})
+        told.update(note.message for note in trace.notes)
+    assert told == {"the lines are not in the order of their times; they are read in that order"}
 
 
 @pytest.mark.parametrize(
