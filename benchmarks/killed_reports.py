@@ -19,11 +19,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from slipstick.cli.main import main as slipstick
 from slipstick.report.folder import replaced
-from slipstick.study.journal import NAME, kept_in
+from slipstick.study.journal import NAME, Journal, kept_in
 
 WRITER = """
 import sys
@@ -36,18 +41,6 @@ while True:
             (work / f"{number}.txt").write_text(str(word))
     print(word, flush=True)
     word += 1
-"""
-
-RUN = """
-import sys
-from slipstick.cli.main import main
-from slipstick.study.journal import Journal
-keep = Journal.keep
-def told(self, block, *others):
-    keep(self, block, *others)
-    print("point", block.count, flush=True)
-Journal.keep = told
-sys.exit(main(sys.argv[1:]))
 """
 
 # Ends itself by SIGKILL before its n-th operation on a file; the exchange of folders is a call of a C function. A process of
@@ -85,7 +78,7 @@ def main() -> None:
     parts: dict[str, Callable[[], int]] = {
         "folders": lambda: killed_folders(kills, moments),
         "steps": lambda: killed_at_each_step(3 if given.short else 1000),
-        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 80),
+        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 16),
         "ends": lambda: 0 if given.short else other_ends(),
     }
     sys.exit(1 if sum(each() for name, each in parts.items() if given.only in (None, name)) else 0)
@@ -252,41 +245,82 @@ def _beside(out: Path) -> list[str]:
 
 
 def killed_studies(kills: int, moments: random.Random, points: int) -> int:
-    """Kill runs of a study, and go on with it until it ends; give the number of what is wrong."""
-    killed = lost = ended = different = kept = 0
+    """Kill runs of a study, and go on with it until it ends; give the number of what is wrong.
+
+    Runs are forks of this process, which has imported all: so a kill falls into the study, not into the import.
+    """
+    killed = lost = ended = different = unfinished = 0
     with tempfile.TemporaryDirectory() as temporary:
-        study = Path(temporary, "study.yaml")
+        study, whole = Path(temporary, "study.yaml"), Path(temporary, "whole")
         study.write_text(STUDY.replace("POINTS", str(points)))
-        command = [sys.executable, "-c", RUN, "run", str(study), "--out"]
-        whole = Path(temporary, "whole")
+        with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+            slipstick(["run", str(study), "--out", str(whole)])
         start = time.perf_counter()
-        subprocess.run([*command, str(whole)], check=True, capture_output=True)
+        _started(study, Path(temporary, "again")).ended()
         longest = time.perf_counter() - start
         while killed < kills:
             folder = Path(temporary, f"report-{ended}")
             while killed < kills or not (folder / "report.md").exists():
                 before = kept_in(folder).points
-                with subprocess.Popen(
-                    [*command, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-                ) as run:
-                    if killed < kills:
-                        time.sleep(moments.uniform(0.2, 1) * longest)
-                        run.send_signal(signal.SIGKILL)
-                    assert run.stdout is not None
-                    told = sum(int(line.split()[1]) for line in run.stdout if line.startswith(b"point "))
-                if run.returncode == -signal.SIGKILL:
-                    killed += 1
-                    kept = kept_in(folder).points
-                    lost += max(0, before + told - kept)
-                else:
+                run = _started(study, folder)
+                if killed < kills:
+                    time.sleep(moments.uniform(0, 1) * longest)
+                    os.kill(run.child, signal.SIGKILL)
+                if (status := run.ended()) != -signal.SIGKILL:
                     break
+                killed += 1
+                kept = kept_in(folder).points
+                lost += max(0, before + run.points - kept)
+                unfinished += 0 < kept < points
             ended += 1
-            different += _files(folder) != _files(whole)
+            same = status == 0 and _files(folder) == _files(whole)
+            different += not same
+            if not same:
+                print(f"status {status}: {folder.with_name('said.txt').read_text()[-2000:]}")
     print(
-        f"{killed} kills of a study of {points} points: {lost} kept points lost; {ended} runs went on to the end, "
-        f"{different} of their reports differ from that of a run that nobody killed"
+        f"{killed} kills of a study of {points} points, after {unfinished} of which some points were kept and some not: "
+        f"{lost} kept points lost; {ended} runs went on to the end, {different} of their reports differ from that of a run "
+        "that nobody killed"
     )
     return lost + different
+
+
+@dataclass
+class _Started:
+    """A run of a study in a child, which tells of each block of points once it is kept."""
+
+    child: int
+    told: int
+    points: int = 0
+
+    def ended(self) -> int:
+        """Wait for the end; give the status, or the signal below 0."""
+        with os.fdopen(self.told, "rb") as lines:
+            self.points = sum(int(line.split()[1]) for line in lines if line.startswith(b"point "))
+        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+
+def _started(study: Path, out: Path) -> _Started:
+    told, tell = os.pipe()
+    if child := os.fork():
+        os.close(tell)
+        return _Started(child, told)
+    code = 70
+    try:
+        sys.stdout = sys.stderr = open(out.with_name("said.txt"), "w")  # noqa: SIM115  # until the end
+        keep = Journal.keep
+
+        def kept(self: Journal, block: Any, *others: Any) -> None:
+            keep(self, block, *others)
+            os.write(tell, b"point %d\n" % block.count)
+
+        Journal.keep = kept  # type: ignore[method-assign, assignment]
+        code = slipstick(["run", str(study), "--out", str(out)])
+    except BaseException:  # noqa: BLE001, for the parent reads what was said
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ A mutant is one of the packages law, queueing, method and sim with a single chan
 operator, a comparison, an `and` or `or`, or a number. It is written into a copy of the sources, never into the checkout.
 The tests run once with marks at the places of the drawn mutants; so it is known which tests execute a place, and how long
 each takes. A mutant is tried with these tests, the quickest first, until one fails; after them with other tests of the same
-files, for a fixture may have executed the place for several. A change inside a function is made in a process that has all
+files, its module and its folder, for a fixture or a cache may have executed the place for several. A change inside a function is made in a process that has all
 tests loaded, by exchange of the code; a change that the import executes, or that is compiled, is tried by new imports.
 
 A run has a limit of processor time, several times what its tests take without the change: at the limit the mutant counts
@@ -389,7 +389,7 @@ class Trial:
         self.read(False)
 
     def tests(self, number: int) -> list[str]:
-        """List the tests for a mutant: those that execute its place, then others of their files or its module."""
+        """List the tests for a mutant: those that execute its place, then others of their files, of its module, of its folder."""
         sound = {name: test for name, test in self.known.items() if test.passed}
         place = {name for name, test in sound.items() if number in test.executed}
         files = {name.partition("::")[0] for name in place}
@@ -397,9 +397,11 @@ class Trial:
         path = self.mutants[number].path
         module = _used(_KERNEL if path.name == "loop.py" else path)
         users = {name for name, test in sound.items() if module in test.executed} - place - mates
+        folder = f"tests/{path.relative_to(PACKAGE).parts[0]}/"
+        others = {name for name in sound if name.startswith(folder)} - place - mates - users
         chosen: list[str] = []
         left = self.most
-        for group in (place, mates if number not in self.at_import else set(), users):
+        for group in (place, mates if number not in self.at_import else set(), users, others):
             for name in sorted(group, key=lambda each: (sound[each].seconds, each)):
                 left -= sound[name].seconds
                 if left < 0 and chosen:

@@ -67,6 +67,7 @@ def test_a_computation_beside_a_transfer_counts_as_useful(method: str) -> None:
     assert answer["occupation[busy]"] == pytest.approx(0.180 / 0.241)
     assert answer["overlap[busy]"] == pytest.approx(0.115 / 0.241)
     assert answer["overlap[communication]"] == 0
+    assert not answer.values["overlap[communication]"].high
     assert answer["occupation[communication]"] == pytest.approx(0.176 / 0.241)
     lost = "processors lost are those of the branches that end last; busy goes on beside them, as overlap says"
     assert answer.notes[-2:] == (lost, AGAINST_ONE)

@@ -101,6 +101,11 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "an erlang time cannot have scv 0.3: it must be one over a whole number up to 1000",
     ),
+    (
+        lambda: ServiceTime("hyperexponential", 1.0, 1e13),
+        ModelError,
+        "a hyperexponential time cannot have scv 10000000000000.0: it must be more than 1, at most 1e+12",
+    ),
     (lambda: LockImplementation("tas"), ModelError, NO_SPIN),
     (lambda: LockImplementation("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
     (

@@ -13,7 +13,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends
-from slipstick.model.activity import barrier, delay, service
+from slipstick.model.activity import barrier, delay, pipeline, service
 from slipstick.model.system import Station, phased_model, superstep_model
 from tests.method.mean_value.test_barriers import exact_section
 
@@ -142,6 +142,28 @@ def test_waits_of_supersteps_that_do_not_settle_are_refused(monkeypatch: pytest.
     assert failed == (
         "the waits in the supersteps of model do not settle: after 1 steps they still change by 0.1 of the time; simulate it"
     )
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_a_visit_to_another_processor_finds_its_own_service_as_often_as_it_is_busy(count: int) -> None:
+    # U R, little used: each is busy with its own service for 1 s of 1001, and of an exponential service 1 s is left.
+    lines = [
+        delay(1000.0, name=f"work{k}")
+        >> service("own", 1.0, name=f"own{k}", scv=1.0)
+        >> service("other", 1e-6, name=f"v{k}")
+        for k in range(count)
+    ]
+    answer = MeanValue(superstep_model((3, lines, delay(0.1, name="meet")))).points({}).answer(0)
+    assert answer.account["wait:other"] == pytest.approx(3 * 1.0 / 1001, rel=0.01)
+
+
+def test_serial_stages_in_a_superstep_take_the_time_of_the_flow_line() -> None:
+    line = pipeline([delay(1.0, name="a"), delay(2.0, name="b")], 5)
+    model = superstep_model((3, [line, line], delay(0.1, name="meet")))
+    plain, answer = (form(model).points({}).answer(0) for form in (ClosedForm, MeanValue))
+    assert answer["time"] == plain["time"] == pytest.approx(3 * (1 + 5 * 2.0 + 0.1))
+    # The time holds one item of the first stage and all of the second.
+    assert answer.steps == pytest.approx({"a": 3.0, "b": 30.0, "meet": 0.3})
 
 
 def test_two_processors_of_supersteps_that_only_visit_each_other_never_wait_there() -> None:

@@ -10,6 +10,7 @@ import pytest
 from slipstick import (
     Model,
     ReaderWriterLock,
+    choose,
     closed_model,
     delay,
     fork,
@@ -22,7 +23,7 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value import MeanValue, shared_locks
 from slipstick.method.mean_value.form import promise_holds
-from slipstick.method.mean_value.maxima import RandomTime
+from slipstick.method.mean_value.maxima import Array, RandomTime
 from slipstick.method.mean_value.visits import Queue
 from slipstick.model.activity import Activity
 from slipstick.model.system import Resource
@@ -38,6 +39,49 @@ def test_exponential_times_behind_a_delay_are_exact(users: int, writers: float, 
     assert answer["throughput"] == pytest.approx(cycles_a_second(users, writers, 1.5, order, readers), rel=1e-7)
     assert answer.account["lock:table"] == pytest.approx(answer["wait[table]"])
     assert ("utilization[table]" in answer.values) == (readers < 10**6)
+
+
+@pytest.mark.parametrize(("reading", "within"), [(1.5, 1e-4), (15.0, 0.01)])
+@pytest.mark.parametrize("order", READER_WRITER_ORDERS)
+def test_waits_beyond_the_largest_chain_are_those_of_a_larger_one(
+    monkeypatch: pytest.MonkeyPatch, order: str, reading: float, within: float
+) -> None:
+    model = readers_and_writers(10, 0.3, reading, order, 1)
+    whole = solve(model, method="mean-value")["time"]
+    monkeypatch.setitem(shared_locks.MOST_IN_CHAIN, order, 4)
+    assert solve(model, method="mean-value")["time"] == pytest.approx(whole, rel=within)
+    if reading == 1.5:  # the lock has no rest, and one reader at a time
+        assert whole == pytest.approx(10 * (0.7 / 1.5 + 0.3), rel=1e-3)
+
+
+def test_the_unit_of_time_changes_nothing() -> None:
+    def time(unit: float) -> float:
+        cycle = delay(unit, name="think", scv=1) >> choose(
+            (0.7, hold("table", delay(unit / 2, name="read", scv=1), "read")),
+            (0.3, hold("table", delay(unit, name="write", scv=0.25), "write")),
+        )
+        found = solve(closed_model(cycle, 4, resources={"table": ReaderWriterLock("fair")}), method="mean-value")[
+            "time"
+        ]
+        assert found is not None
+        return found / unit
+
+    assert time(1e-9) == pytest.approx(time(1.0), rel=1e-9)
+
+
+def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def left(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
+        seen.append(float(between[0].real))
+        return mean
+
+    monkeypatch.setattr(shared_locks, "_left_of_writer", left)
+    writers, reading = 0.3, 1.5
+    values = solve(readers_and_writers(5, writers, reading, "fair"), method="mean-value")
+    # Of requests 1 / 0.3 are for one to write; between two writes of one processor are as many pauses, and the reads.
+    reads = (1 / writers - 1) * (1 / reading + values["wait[table]"])  # type: ignore[operator]
+    assert seen[-1] == pytest.approx(1 / writers + reads, rel=1e-6)
 
 
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)

@@ -367,6 +367,8 @@ def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     answer = plain(program, Simulation(seed=1, events=150_000))
     assert answer["time"] == pytest.approx(20_000 * 1.5, rel=0.01)
     assert not answer.failed
+    short = plain(program, Simulation(seed=1, events=16_384))
+    assert (short.find("time"), short.converged) == (None, False)
 
 
 def in_turn(kind: str, members: int = 8, back_off: str = "none") -> Model:

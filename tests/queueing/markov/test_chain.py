@@ -162,6 +162,17 @@ def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(monkeypatch: pyte
     assert 2 * sum(asked) == pytest.approx(1e-3)
 
 
+@pytest.mark.parametrize("mean", [0.3, 40.0, 1e5])
+def test_the_ticks_that_count_reach_as_far_as_chernoff_says_and_no_further(mean: float) -> None:
+    error = 1e-9
+    first, weights = _poisson(mean, error)
+    for ticks, near in ((first, first + 1), (first + len(weights) - 1, first + len(weights) - 3)):
+        far, less = abs(ticks - mean), abs(near - mean)
+        if ticks > 0:
+            assert 2 * math.exp(-(far**2) / (2 * (mean + far / 3))) <= error
+            assert 2 * math.exp(-(less**2) / (2 * (mean + less / 3))) >= error
+
+
 def test_a_transient_answer_has_its_derivative() -> None:
     a, b, t = 0.7, 1.9, 0.8
     found = transient(birth_death(a + 1j * STEP, b, 1), [t])[0, 1].imag / STEP
@@ -173,6 +184,8 @@ def test_transient_questions_out_of_range_are_named() -> None:
     chain = birth_death(1.0, 1.0, 2)
     with pytest.raises(ModelError, match="times must be finite and at least 0 s, got"):
         transient(chain, [-1.0])
+    with pytest.raises(ModelError, match="times must be finite and at least 0 s, got"):
+        transient(chain, [math.inf])
     with pytest.raises(ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"):
         transient(chain, [1.0], 0.0)
     with pytest.raises(NoAnswerError) as caught:

@@ -312,12 +312,15 @@ def _uniform(scv: float, stream: Stream, count: int) -> Array:
     return 1 + width * (2 * stream.uniforms(count) - 1)
 
 
+_MOST_VARIED = 1e12
+"""The scv of two phases up to which doubles tell the probability of the rarer, 1 / (2 scv), from 0, within 1e-4."""
+
 _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, int], Array]]] = {
     "deterministic": ("0", lambda scv: scv == 0, lambda scv, stream, count: np.ones(count)),
     "exponential": ("1", lambda scv: scv == 1, _exponential),
     "erlang": ("one over a whole number up to 1000", lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv), _erlang),
     "coxian": (f"at least {LEAST_SCV} and less than 1", lambda scv: LEAST_SCV <= scv < 1, _coxian),
-    "hyperexponential": ("more than 1", lambda scv: 1 < scv < math.inf, _hyperexponential),
+    "hyperexponential": ("more than 1, at most 1e+12", lambda scv: 1 < scv <= _MOST_VARIED, _hyperexponential),
     "gamma": ("more than 0", lambda scv: 0 < scv < math.inf, _gamma),
     "uniform": ("from 0 to 1/3", lambda scv: 0 <= scv <= 1 / 3 + 1e-12, _uniform),
 }
