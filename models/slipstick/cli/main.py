@@ -663,6 +663,7 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
+    from slipstick.answer import HELD
     from slipstick.report.formatting import plain_table, quantity
 
     rows = []
@@ -671,9 +672,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
-        rows.append(
-            [name, answer.model, shown, answer.method, exact, "; ".join(filter(None, (answer.bound, answer.error)))]
-        )
-    doubts = ["doubt"] if any(row[-1] for row in rows) else []
-    head = ["case", "model", "answer", "method", "exact", *doubts]
+        doubts = [each for each in (answer.bound, answer.error) if each and not each.endswith(HELD)]
+        rows.append([name, answer.model, shown, answer.method, exact, "; ".join(doubts)])
+    head = ["case", "model", "answer", "method", "exact", *["doubt"] * any(row[-1] for row in rows)]
     click.echo(plain_table(head, [row[: len(head)] for row in rows]))

@@ -229,9 +229,6 @@ class QuestionResult:
     reading: ClassVar[str] = ""
     """What a reader needs to know to understand its tables."""
 
-    before_cases: ClassVar[bool] = False
-    """Its section stands before the cases, which rest on it."""
-
     leading_columns: ClassVar[bool] = False
     """Its own columns of results.csv stand before those of the sweeps."""
 

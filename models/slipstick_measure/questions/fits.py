@@ -44,7 +44,6 @@ class FitsResult(QuestionResult):
         "tell models apart. Misses the largest: relative error at the largest runs when fitted without them. Every number is by "
         "a fit, and none is exact."
     )
-    before_cases: ClassVar[bool] = True
     fits: Mapping[str, Fitting]
 
     def sentences(self) -> list[str]:

@@ -26,7 +26,6 @@ class MeasuredResult(QuestionResult):
     """Where the processors of measured runs go: answers for each number of processors, by question."""
 
     title: ClassVar[str] = "Measured runs"
-    before_cases: ClassVar[bool] = True
     leading_columns: ClassVar[bool] = True
     measured: Mapping[str, Sequence[Answer]]
 

@@ -34,7 +34,6 @@ class TracesResult(QuestionResult):
     """What traces show: views, by name."""
 
     title: ClassVar[str] = "Traces"
-    before_cases: ClassVar[bool] = True
     leading_columns: ClassVar[bool] = True
     traces: Mapping[str, TraceViews]
 
