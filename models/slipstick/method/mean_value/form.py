@@ -58,6 +58,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
+from slipstick.service_times import LEAST_SCV
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE
 
 _SLOPES_AT_ONCE = 512
@@ -400,7 +401,10 @@ def notes_of(model: Model) -> tuple[str, ...]:
     parts, usual = _parts(model), promised(model)
     notes = [text.format(names=", ".join(parts[kind])) for kind, text in _NOTES.items() if parts[kind]]
     if usual is None:
-        return (*notes, *(f"{text}, and none is promised; simulate" for text in unpromised(model)))
+        beside = any(parts[kind] for kind in ("forks", "pipelines", "spin locks", "processors"))
+        chain = not beside and not model.population.open and all(step.scv >= LEAST_SCV for step in model.steps)
+        way = "simulate, or ask for markov-chain of few processors" if chain else "simulate"
+        return (*notes, *(f"{text}, and none is promised; {way}" for text in unpromised(model)))
     text = SPIN_ERROR if parts["spin locks"] else ERROR
     return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
 
