@@ -51,7 +51,7 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: 
         assert (shown(reference).kind, shown(reference).name) == (kind, name), reference
 
 
-@pytest.mark.parametrize(("kind", "name"), [("activity", "tour"), ("queueing-network", "central-server")])
+@pytest.mark.parametrize(("kind", "name"), [("activity", "lock-and-bus"), ("queueing-network", "central-server")])
 def test_models_load_by_what_is_checked(folder: Path, kind: str, name: str) -> None:
     file = f"one/copy/{KINDS[kind].folder}/{name}.yaml"
     for reference in (name, f"{kind}/{name}", file, str(folder / file)):

@@ -562,7 +562,14 @@ class Isoefficiency:
         )
 
     def _value(self, expression: Any) -> float:
-        return float(expression.subs(self.run.values))
+        # The search for a size asks for the same few coefficients at every step.
+        if expression not in self._values:
+            self._values[expression] = float(expression.subs(self.run.values))
+        return self._values[expression]
+
+    @cached_property
+    def _values(self) -> dict[Any, float]:
+        return {}
 
     @property
     def _numbers(self) -> dict[Any, float]:
