@@ -25,8 +25,7 @@ BARRIERS = ("central", "dissemination")
 LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
 _NOISY = 0.10
-_SAME_SIZE = 1.5
-"""Ratio of a size that is found to the size that the system tells, up to which they are taken as the same."""
+_SAME_SIZE = 1.5  # ratio of a size that is found to the size that the system tells, up to which they are the same
 _ELEMENT, _LINE = 8, 64
 _READS = 64
 """Reads of one turn."""
@@ -181,30 +180,24 @@ class Calibration:
     def _visits(self, pages: int) -> TimedKernel:
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
         size, warm = pages * kernels.PAGE, min(4 * pages, _MOST_WARM // kernels.VISIT)
-
-        def run(rank: int, turns: int, ticks: Array) -> None:
-            kernels.visits(memory, words, pages, warm, turns, ticks)
-
-        return TimedKernel(Timing("visit", {"bytes": size}, kernels.VISIT), run, 1, self._reader(size // _ELEMENT))
+        timing, reader = Timing("visit", {"bytes": size}, kernels.VISIT), self._reader(size // _ELEMENT)
+        return TimedKernel(timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader)
 
     def _pairs(self, stride: int) -> TimedKernel:
-        kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
-
-        def run(rank: int, turns: int, ticks: Array) -> None:
-            kernels.pairs(memory, words, 1024, 64, stride // _ELEMENT, turns, ticks)
-
-        return TimedKernel(Timing("pair", {"stride": stride}), run)
+        kernels, memory, words, apart = self.cores.kernels, self.cores.memory, self.cores.words, stride // _ELEMENT
+        timing = Timing("pair", {"stride": stride})
+        return TimedKernel(timing, lambda rank, *rest: kernels.pairs(memory, words, 1024, 64, apart, *rest))
 
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
         """Add up a number of elements, or all, in pieces, each core in its own part of them."""
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
         part = (elements or len(memory)) // parties
         piece = min(part, _PIECE)
-
-        def run(rank: int, turns: int, ticks: Array) -> None:
-            kernels.stream(memory, words, parties, rank * part, piece, part // piece, turns, ticks)
-
-        return TimedKernel(Timing("stream", {"processors": parties}, piece * parties * _ELEMENT), run, parties)
+        timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
+        shape = piece, part // piece
+        return TimedKernel(
+            timing, lambda rank, *rest: kernels.stream(memory, words, parties, rank * part, *shape, *rest), parties
+        )
 
 
 def machine_spec(
@@ -266,17 +259,13 @@ def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, 
         value, low, high = found[path]
         made[path] = HostValue(value, min(low, size), max(high, size))
         if max(size / value, value / size) > _SAME_SIZE:
-            spec.say(
-                f"{path}: reads find {value / 2**20:.3g} MiB, the system tells {size / 2**20:.3g} MiB, and the interval holds both; "
-                "what a guest gets of a cache that others use as well may be a share of it"
-            )
-    if len(told) not in (0, len(paths)):
+            sizes = f"reads find {value / 2**20:.3g} MiB, the system tells {size / 2**20:.3g} MiB"
+            spec.say(f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest gets a share")
+    if told and len(told) != len(paths):
         spec.say(f"reads find {len(paths)} caches, the system tells of {len(told)}")
     if "hypervisor" in _system_text() and "cache.other" in found:
-        spec.say(
-            "a virtual machine: what passes from core to core is true of where they were; where the hypervisor moves them, it may "
-            "take three times as long, and memory varies with other guests, so that 10 % from one time to the next is not promised"
-        )
+        moved = "where the hypervisor moves cores, what passes between them may take three times as long"
+        spec.say(f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not promised")
     return made
 
 

@@ -120,10 +120,7 @@ def _end(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock of a kind, once `zero` is known; what is given back is what was read last.
-
-    Conditions leave a bit of it open, or a compiler would know it, and the processor need not wait for it.
-    """
+    """Acquire a lock once `zero` is known; give what was read last, of which conditions leave a bit open to the compiler."""
     seen, mine = np.int64(1), np.int64(0)
     if kind == TAS:
         while seen & 1:
@@ -239,11 +236,7 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
 @_compiled
 def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks: Array) -> Any:
-    """Visit a page at random and read a quarter of its lines, in an order of no pattern.
-
-    So few reads have to find their page that sizes of caches are told apart from those of tables of pages; with more of the lines,
-    processors fetch the others ahead.
-    """
+    """Read a quarter of the lines of a page at random: few reads have to find their page, and few are fetched ahead."""
     state, value = np.uint64(ticks[0]), np.int64(0)
     for turn in range(-warm, turns):
         if turn == 0:

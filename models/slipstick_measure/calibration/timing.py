@@ -90,11 +90,10 @@ class Cores:
         from slipstick_measure.calibration import kernels
 
         self.cores, self.kernels = cores, kernels
-        if hasattr(mmap, "MADV_HUGEPAGE"):  # so that pages are found faster; only private memory gets large ones
-            space = mmap.mmap(-1, size + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        large = hasattr(mmap, "MADV_HUGEPAGE")  # so that pages are found faster; only private memory gets such
+        space = mmap.mmap(-1, size + _LARGE_PAGE, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if large else {}))
+        if large:
             space.madvise(mmap.MADV_HUGEPAGE)
-        else:
-            space = mmap.mmap(-1, size + _LARGE_PAGE)
         whole = np.frombuffer(space, dtype=np.int64)
         first = -whole.ctypes.data % _LARGE_PAGE // 8
         self.memory = whole[first : first + size // 8]
@@ -110,13 +109,7 @@ class Cores:
             each.shutdown()
 
     def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
-        """Run a kernel on some cores at once.
-
-        Returns
-        -------
-        Its time on the first core [s], the least share of elapsed time that a thread was running, and the most that the gauge took
-        before or after, of its least time on the core.
-        """
+        """Run a kernel on some cores; give its time on the first, the least share that a thread ran, and the gauge over its least."""
         ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
         found = [each.submit(kernel, rank, turns, ticks[rank]) for rank, each in enumerate(self.threads[:parties])]

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from slipstick.errors import SpecError, UnitError, short
-from slipstick.expression.nodes import TIME
+from slipstick.errors import FormulaError, ModelError, SpecError, UnitError, short
+from slipstick.expression.formula import read_expression
+from slipstick.expression.nodes import TIME, Expr, Number
 from slipstick.units import scale
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.readers.reading import Reading
@@ -168,7 +170,7 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
         station["service"] = service
         if shown := {name: model.number(*visits[name]) for name in service if name in visits}:
             station["visits"] = shown
-        if each.get("servers") not in ("", "1") and each.tag == "listation":
+        if each.get("servers") not in ("", "1") and not any(len(row) > 1 for row in rates):
             station["servers"] = round(model.number(each, each.get("servers"), 1.0))
         if rates and len(rates[0]) > 1:
             if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
@@ -178,6 +180,8 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
                     f"{model.name(each)} has other rates for each class, or times of 0; rates are of a station",
                 )
             station["rates"] = [round(rate, 9) for rate in rates[0]]
+        if not service:
+            left_out.append(f"{model.name(each)}, where no class takes time (line {each.line})")
         stations[model.name(each)] = station
     left_out += [f"{each.tag} (line {each.line})" for each in model.root.every("whatIf", "solutions", "algParams")]
     spec = model.spec(
@@ -204,11 +208,11 @@ _PDQ_QUEUES = ("FCFS", "PSHR", "LCFS")
 
 
 def pdq_spec(reading: Reading) -> ImportedSpec:
-    """Read the calls of PDQ in a program, in any language; names and numbers stand in the calls as they are.
+    """Read the calls of PDQ in a program, in any language, with what is assigned to a name once and for all.
 
     Raises
     ------
-    SpecError : a variable in the place of a name or a number, or what has no counterpart
+    SpecError : what a name or a number is cannot be told, or has no counterpart
     """
     model = ToolModel(reading)
     classes: dict[str, Any] = {}
@@ -242,6 +246,7 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
         f"PDQ model {reading.name}", classes, {name: each for name, each in stations.items() if "demand" in each}
     )
     spec.say("the discipline of queues is taken as ps, which has the product form that PDQ computes")
+    spec.say("names of numbers are taken as assigned, in whatever branch, and quotients as of real numbers")
     return spec
 
 
@@ -249,15 +254,44 @@ def _pdq_calls(model: ToolModel) -> Iterator[tuple[XmlElement, list[str]]]:
     """Give the calls that make a model, each with its arguments."""
     text = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), model.reading.text)
     text = re.sub(r"(?m)(#|//).*$", "", text)
-    for call in re.finditer(r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(([^()]*)\)", text):
+    known = _assigned_once(text)
+    for call in re.finditer(r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(((?:[^()]|\([^()]*\))*)\)", text):
         element = XmlElement(call[1], {}, text.count("\n", 0, call.start()) + 1)
-        words = [re.sub(r"^pdq(\.|::)", "", each.strip()) for each in call[2].split(",")]
+        plain = (re.sub(r"^(pdq(\.|::)|\$)", "", each.strip()) for each in re.split(r",(?![^()]*\))", call[2]))
+        found = [(each, _computed(each, known)) for each in plain]
+        words = [repr(value.value) if isinstance(value, Number) else each for each, value in found]
         wanted = _PDQ_ARGUMENTS.get(call[1])
         if wanted and len(words) == wanted:
             yield element, words
         elif wanted or call[1].startswith("Create"):
             asked = f"it has {wanted} arguments; here are {len(words)}" if wanted else "a network has nothing like it"
             model.reading.refuse(element.line, call[1], asked)
+
+
+_ASSIGNED = (
+    r"(?m)^[ \t]*(?:(?:const|static|float|double|int|my)[ \t]+)*\$?([A-Za-z_]\w*)[ \t]*(?:=(?!=)|<-)[ \t]*([^\n;=]+)"
+)
+"""Of a number to a name, in Python, C, Perl and R."""
+_CHANGED = r"\$?(\w+)\s*(?:[-+*/%]=|\+\+|--)|\bfor\b\W*(\w+)|\b(\w+)\[.*\]\s*="
+
+
+def _assigned_once(text: str) -> dict[str, Number]:
+    """Give the names that a program assigns one number, or one formula of such before, and does not change."""
+    assigned = re.findall(_ASSIGNED, text)
+    changed = {name for found in re.findall(_CHANGED, text) for name in found}
+    texts: dict[str, str] = {}
+    changed |= {name for name, formula in assigned if texts.setdefault(name, formula) != formula}
+    known: dict[str, Number] = {}
+    for name, formula in assigned:
+        if name not in changed and isinstance(found := _computed(formula.replace("$", "").strip(), known), Number):
+            known[name] = found
+    return known
+
+
+def _computed(text: str, known: Mapping[str, Number]) -> Expr | None:
+    with suppress(FormulaError, ModelError, ValueError):
+        return read_expression(text, known)
+    return None
 
 
 def _pdq_name(model: ToolModel, call: XmlElement, word: str) -> str:
@@ -274,7 +308,8 @@ def _by_class(
 ) -> dict[str, tuple[XmlElement, str]]:
     """Give the elements of a station by class, each with its text; refuse a class that is not there."""
     found: dict[str, tuple[XmlElement, str]] = {}
-    for each in station.every(tag):
+    inside = station.every(tag, f"{tag}s")  # times that depend on the load are in elements of the second name
+    for each in (one for one in inside if one.tag == tag or one.get("customerclass")):
         name = model.name(each, "customerclass")
         if name not in classes:
             model.reading.refuse(

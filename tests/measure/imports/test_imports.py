@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import SlipstickError, SpecError
 from slipstick_measure.fit.formula import Array
+from slipstick_measure.formats import read
 from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.network import message_ranges
 from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.messages import BETWEEN_TWO
 from tests.measure.damage import damaged
 from tests.measure.data import sample
 
@@ -37,13 +40,21 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
 """Every sample, the kind of its spec, and what has to be told."""
 
 
+REAL: dict[str, tuple[Path, str, dict[str, object]]] = {
+    "osu_latency_mpich.txt": (FILES / "osu_latency_mpich.txt", "network", {"placement": "node"}),
+    "imb_mpi1_shared_memory.txt": (FILES / "imb_mpi1_shared_memory.txt", "network", {"placement": "node"}),
+    "stream_two_threads.txt": (FILES / "stream_two_threads.txt", "machine", {"base": "linux-cluster"}),
+}
+"""What the tools printed on a host; `files/README.md` tells how."""
+
+
 def test_every_format_has_a_sample() -> None:
     assert len(ASKED) == len(BENCHMARKS) + len(IMPORTS)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [*ASKED, *REAL])
 def test_a_spec_is_valid_and_says_where_each_value_is_from(name: str) -> None:
-    path, kind, told = ASKED[name]
+    path, kind, told = {**ASKED, **REAL}[name]
     spec = import_spec([path], **told)  # type: ignore[arg-type]
     assert spec.kind == kind
     text = spec.text()
@@ -61,22 +72,23 @@ def test_a_spec_is_valid_and_says_where_each_value_is_from(name: str) -> None:
     assert all(each["source"] for each in found)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [*ASKED, *REAL])
 def test_damaged_files_make_a_spec_or_are_refused_by_name(name: str, tmp_path: Path) -> None:
-    text, chance, outcomes = ASKED[name][0].read_text(), random.Random(name), set()
-    for variant in range(200):
+    known = {**ASKED, **REAL}
+    text, chance, outcomes = known[name][0].read_text(), random.Random(name), set()
+    for variant in range(200 if name in ASKED else 50):
         if variant % 4 == 0:  # letters for numbers
             at = chance.choice([at for at, sign in enumerate(text) if sign.isdigit()])
             data = (text[:at] + chance.choice("xO?") + text[at + 1 :]).encode()
         else:
             data = damaged(text, chance)[1]
         (tmp_path / name).write_bytes(data)
-        said = _refused(tmp_path / name, ASKED[name][2], write=variant % 10 == 0)
+        said = _refused(tmp_path / name, known[name][2], write=variant % 10 == 0)
         outcomes.add(bool(said))
         assert all(0 < len(each) < 500 for each in said)
     assert outcomes == {True, False}
     (tmp_path / name).write_text("")
-    assert _refused(tmp_path / name, ASKED[name][2]) == ["the file is empty; a measurement may have failed to write it"]
+    assert _refused(tmp_path / name, known[name][2]) == ["the file is empty; a measurement may have failed to write it"]
 
 
 def _refused(path: Path, told: dict[str, object], write: bool = True) -> list[str]:
@@ -87,6 +99,28 @@ def _refused(path: Path, told: dict[str, object], write: bool = True) -> list[st
     except SpecError as error:
         return [each.message for each in error.problems]
     return []
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [("osu_latency_mpich.txt", "# Size"), ("osu_bw_mpich.txt", "# Size"), ("imb_mpi1_shared_memory.txt", "#bytes")],
+)
+def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
+    lines = (FILES / name).read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.strip().startswith(head))
+    table = [line.split() for line in lines[first + 1 :]]
+    column, scale = (2, 1e-6) if "imb" in name else (1, 1e6 if "bw" in name else 1e-6)
+    wanted = [(float(row[0]), float(row[column]) * scale) for row in takewhile(bool, table)]
+    metric = "bandwidth" if "bw" in name else "time"
+    runs = [run for run in read(FILES / name).records if run.metric == metric and BETWEEN_TWO.fullmatch(run.region)]
+    assert [run.n for run in runs] == [size for size, _ in wanted]
+    assert [run.value for run in runs] == pytest.approx([value for _, value in wanted])
+    assert len(wanted) >= 23
+
+
+def test_the_eager_limit_of_a_real_library_is_found() -> None:
+    said = " ".join(import_spec([REAL["osu_latency_mpich.txt"][0]], placement="node").words)
+    assert "the eager limit lies between 512 B and 1024 B; fixed part 6.33 us before, 10.6 us after" in said
 
 
 def test_the_ranges_of_a_made_up_network_are_found_within_the_noise() -> None:
@@ -293,3 +327,43 @@ def test_what_was_imported_is_one_document(tmp_path: Path, capsys: pytest.Captur
     assert found["fit"][0].keys() == {"size", "measured", "fitted", "error"}
     assert main(asked) == 2  # there is such a file already
     assert list(json.loads(capsys.readouterr().out)) == ["problems"]
+
+
+def test_a_program_of_pdq_that_computes_its_numbers_is_read(tmp_path: Path) -> None:
+    program = """import pdq
+p12, p13 = 0.3, 0.7
+to = 0.7
+back = 0.10
+third = (to + 0.20 * 0.30) / (1 - 0.20 * back)  # visits
+pdq.Init("office")
+pdq.streams = pdq.CreateOpen("people", 0.003)
+pdq.nodes = pdq.CreateNode("three", pdq.CEN, pdq.FCFS)
+pdq.SetDemand("three", "people", 300.0 * third)
+"""
+    path = tmp_path / "office.py"
+    path.write_text(program)
+    spec = import_spec([path])
+    third = (0.7 + 0.06) / 0.98
+    demand = spec.document["stations"]["three"]["demand"]["people"]["value"]
+    assert float(demand.split()[0]) == pytest.approx(300 * third, rel=1e-5)
+    path.write_text(program.replace("back = 0.10", "back = 0.10\nback += 0.2"))
+    with pytest.raises(SpecError, match=r"'300.0 \* third' is not a number"):
+        import_spec([path])
+    path.write_text(program.replace("back = 0.10", "back = 0.10\nif rush:\n    back = 0.3"))
+    with pytest.raises(SpecError, match="is not a number"):
+        import_spec([path])
+
+
+def test_times_that_depend_on_the_load_are_read_as_jmva_writes_them(tmp_path: Path) -> None:
+    inside = "<servicetimes><servicetimes customerclass='a'>{}</servicetimes></servicetimes>"
+    station = (
+        f"<ldstation name='s' servers='{{}}'>{inside}<visits><visit customerclass='a'>1</visit></visits></ldstation>"
+    )
+    head = "<model><parameters><classes><closedclass name='a' population='3'/></classes><stations>"
+    path = tmp_path / "x.jmva"
+    for servers, times, key, value in (("1", "2;1;1", "rates", [1, 2, 2]), ("2", "2", "servers", 2)):
+        path.write_text(f"{head}{station.format(servers, times)}</stations></parameters></model>")
+        assert import_spec([path]).document["stations"]["s"][key] == value
+    idle = "<delaystation name='idle'><servicetimes><servicetime customerclass='a'>0</servicetime></servicetimes></delaystation>"
+    path.write_text(f"{head}{station.format('1', '2')}{idle}</stations></parameters></model>")
+    assert "idle, where no class takes time" in " ".join(import_spec([path]).words)
