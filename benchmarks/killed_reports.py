@@ -78,7 +78,7 @@ def main() -> None:
     parts: dict[str, Callable[[], int]] = {
         "folders": lambda: killed_folders(kills, moments),
         "steps": lambda: killed_at_each_step(3 if given.short else 1000),
-        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 16),
+        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 8),
         "ends": lambda: 0 if given.short else other_ends(),
     }
     sys.exit(1 if sum(each() for name, each in parts.items() if given.only in (None, name)) else 0)
@@ -272,6 +272,8 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                 kept = kept_in(folder).points
                 lost += max(0, before + run.points - kept)
                 unfinished += 0 < kept < points
+                if killed % 50 == 0:
+                    print(f"so far {killed} kills, {lost} kept points lost, {different} reports differ", flush=True)
             ended += 1
             same = status == 0 and _files(folder) == _files(whole)
             different += not same

@@ -31,6 +31,8 @@ SAID = [
     (by("closed-form", 10.0, exact=True), "closed-form and simulation agree exactly"),
     (by("bounds", None, 8.0, 10.0), "simulation lies within the bounds"),
     (by("bounds", None, 8.0), "simulation lies within the bounds"),
+    (by("bounds", None, 8.0, 9.0), "simulation lies within the bounds"),
+    (by("bounds", None, 11.0, 12.0), "simulation lies within the bounds"),
     (by("bounds", None, 8.0, 9.5), "simulation lies within the bounds"),
 ]
 

@@ -25,7 +25,7 @@ from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
 from slipstick.study.engine import _SERVE, Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
-from slipstick.study.journal import NAME, Journal, _PointReader, kept_in
+from slipstick.study.journal import NAME, Journal, Kept, _PointReader, kept_in
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
 from tests.study.poison import poisoned
 
@@ -121,6 +121,18 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
     (tmp_path / NAME).write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="is no file of points"):
         Journal(tmp_path, about)
+
+
+def test_a_run_killed_as_it_makes_its_file_has_kept_nothing(tmp_path: Path) -> None:
+    # What is written of a transaction that no one ended, beside the file that says how it is rolled back.
+    killed = (
+        "import os, signal, sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "file.execute('pragma cache_size = 1'); file.execute('create table t (x)'); file.execute('begin');"
+        "file.executemany('insert into t values (?)', [('x' * 4000,)] * 50); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(tmp_path / NAME)], check=False)
+    assert (tmp_path / f"{NAME}-journal").exists()
+    assert kept_in(tmp_path) == Kept()
 
 
 def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> None:

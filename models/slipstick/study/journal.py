@@ -203,7 +203,9 @@ def kept_in(folder: Path) -> Kept:
             ).fetchone()
             about = dict(file.execute("select name, value from about").fetchall())
     except sqlite3.Error as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
+            raise InputError(f"{path} cannot be read: {error}") from None
+        points, failed, about = 0, 0, {}  # a run was killed while it made the file; the next one rolls that back
     handle = locked(folder)
     if handle is not None and handle >= 0:
         os.close(handle)

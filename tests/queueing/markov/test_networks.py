@@ -253,6 +253,8 @@ def test_the_least_size_is_known() -> None:
         assert size_in_words(network_point(given_), None) == f"at least {chain.size} in all"
     ordered = network_arrays([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], think=1.0, discipline="fcfs")
     assert size_in_words(network_point(ordered), None) == "at least 150 in all"
+    # All four are at the one station.
+    assert size_in_words(network_point(network_arrays([1.0], population=4)), None) == "at least 1 in all"
     assert markov_chain(ordered)[1].size > 150
     opened = network_arrays([1.0, 2.0], arrivals=0.1)
     assert markov_chain(opened, truncation=8)[1].size == 45
