@@ -120,6 +120,9 @@ class PreparedModel:
             )
         if timings.has_sizes and not self.size:
             raise NoAnswerError(f"the data have several sizes; say which number of {name} is the size (size)")
+        if self.size and (timings.n == 1).all():
+            why = f"the data have no sizes, so {self.size} would be 1; give them a column size, or leave size out"
+            raise NoAnswerError(why)
 
     def _time(self, theta: Array, at: Timings) -> Array:
         """Give the times [s]; NaN where the model has no answer."""

@@ -186,6 +186,17 @@ def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> No
         prepare(str(path))
 
 
+def test_a_size_that_the_data_do_not_have_is_refused(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, STUDY.replace("population: parameters.p", "population: parameters.p\n    size: parameters.n")
+    )
+    (tmp_path / "model.yaml").write_text(MODEL.replace("p: 1}", "p: 1, n: 8}").replace("work / p", "work * n / p"))
+    with pytest.raises(
+        NoAnswerError, match=r"the data have no sizes, so parameters\.n would be 1; give them a column size"
+    ):
+        answered(path)
+
+
 def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
     assert "Efficiency is at least 60 % up to p = " in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
