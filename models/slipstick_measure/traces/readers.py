@@ -264,34 +264,31 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     found.scale = _scale(found, names[place["time"]][1] or unit)
     stacks: list[list[tuple[int, float]]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
-    last, latest = 0.0, list[float]()
-
-    def whole(row: tuple[int, Sequence[object]]) -> float:
-        number, cells = row
-        if len(cells) != len(names):
-            found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
-        return found.number(cells[order[0]], "time", number)
-
+    last, latest, time_at = 0.0, list[float](), order[0]
     if reordered:
         found.odd("the lines are not in the order of their times; they are read in that order")
-        rows = iter(sorted(rows, key=whole))
+        rows = iter(
+            sorted(rows, key=lambda row: found.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0)
+        )
     for number, cells in rows:
-        time = whole((number, cells))
-        _, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
-        lane = found.named(found.lanes, str(processor))
-        latest += [time] * (len(found.lanes) - len(latest))
-        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]
+        if len(cells) != len(names):
+            found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
+        when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
+        time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
+        while len(stacks) <= lane:
+            stacks.append([])
+            latest.append(time)
         ends = event in ("end", "leave")
         if time < latest[lane] or (ends and not stacks[lane] and not reordered):
             return _read_records(path, unit, reordered=True)
-        last, latest[lane] = max(last, time), time
+        latest[lane] = time
+        last = max(last, time)
         if event in ("access", "send"):
             if destination in ("", None):
                 found.refuse(f"the {event} has no destination", number)
             count = 1.0 if many in ("", None) else found.number(many, "count", number)
             lane = lane if source in ("", None) else found.named(found.lanes, str(source))
             found.access(lane, str(destination), time, count)
-        stacks += [[] for _ in range(len(found.lanes) - len(stacks))]  # that of a source is new
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
             stacks[lane].append((found.named(found.labels, name), time))
