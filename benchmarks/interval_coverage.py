@@ -57,7 +57,9 @@ def coverage(title: str, make: Callable[[], tuple[Plan, float]], seeds: range, e
     plan, truth = make()
     held = cycles = unsure = 0
     begin = time.perf_counter()
-    for seed in seeds:
+    for done, seed in enumerate(seeds):
+        if done and done % 50 == 0:
+            print(f"  {held} of {done} cover", flush=True)
         found = simulate(plan, Simulation(seed, kernel="compiled", events=events, replications=parts))
         estimate = found.mean_time()
         unsure += not found.converged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -318,12 +319,23 @@ class TestPointsInAFile:
         for method in (None, "mean-value"):
             written = solve("lock-and-bus", sweep(self.AXES, out=tmp_path / "points.parquet"), method=method)
             table, held = written.scan().collect(), solve("lock-and-bus", sweep(self.AXES), method=method)
-            assert (len(written), written.failed, written.units) == (6, 0, {"time": "s"})
+            assert (len(written), written.failed, written.outside, written.units) == (6, 0, 0, {"time": "s"})
+            units = json.loads(polars.read_parquet_metadata(written.path)["units"])
+            assert units == {"population.processors": "1", "parameters.critical": "s", "time": "s"}
             assert table["time"].to_list() == held["time"].ravel().tolist()
             assert table["parameters.critical"].to_list() == [0.001, 0.002] * 3
             assert table["method"].to_list() == list(held.provenance.methods)
             assert table["exact"].to_list() == list(held.provenance.exact)
         assert [each.name for each in tmp_path.iterdir()] == ["points.parquet"]
+
+    def test_a_point_outside_of_its_bounds_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        # No shipped approximation leaves its bounds at these points, so one of three points is said to.
+        said = property(lambda found: {1: "time is below its lower bound 1 s"} if len(found) == 3 else {})
+        monkeypatch.setattr("slipstick.method.answers.Answers.outside", said)
+        axes = sweep({"population.processors": [1, 2, 4]}, out=tmp_path / "x.parquet")
+        written = solve("lock-and-bus", axes, method="mean-value")
+        assert written.outside == 1
+        assert written.scan().collect()["outside"].to_list() == ["", "time is below its lower bound 1 s", ""]
 
     def test_points_without_an_answer_are_counted(self, tmp_path: Path) -> None:
         axes = sweep({"items": [1, 2], "once": 0.001, "longest": [0.001, 0.002]}, out=tmp_path / "x.parquet")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick import run, solve, sweep
+from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
 from slipstick.limits import LIMITS, check_cost, given_limits, limited
@@ -156,3 +156,17 @@ def test_what_a_packed_trace_unpacks_to_counts(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TRACE.encode() + b"\n" * 100_000))
     with limited({"trace_bytes": 5_000}), pytest.raises(SpecError, match="more than 5,000 bytes; cut the trace"):
         read_trace(tmp_path / "t.csv.gz")
+
+
+def test_a_fork_of_many_different_branches_is_refused_and_one_of_alike_branches_is_not() -> None:
+    def forked(stations: int) -> Model:
+        branches = (service(f"b{k % stations}", 1.0, name=f"s{k}") for k in range(4))
+        return closed_model(fork(*branches) >> delay(9.0, name="think"), 2)
+
+    with (
+        limited({"branches": 3}),
+        pytest.raises(NoAnswerError, match="would join 4 branches that use different resources; the"),
+    ):
+        solve(forked(4), method="mean-value")
+    with limited({"branches": 3}):
+        assert (solve(forked(1), method="mean-value")["time"] or 0) > 9

@@ -39,6 +39,9 @@ LIMITS = {
     "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
     "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
     "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "4 us for each pair"),
+    "branches": CostLimit(
+        200, "branches of a fork that use different resources, by mean value", "0.6 ms for each pair"
+    ),
     "points": CostLimit(2e6, "points of a sweep that memory holds", "up to 2 KB and 20 us each"),
     "values": CostLimit(1e6, "values of one axis of a sweep", "100 B each"),
     "choices": CostLimit(1e6, "points that are chosen among", "1 us each and more"),

@@ -316,3 +316,26 @@ def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys
     assert page.count('<input type="range"') >= 2
     assert page.count("<script") == 2
     assert "report.html" not in (tmp_path / "out" / "inputs.yaml").read_text()
+
+
+FORKED = """activity: 1
+population: {processors: 3}
+resources: {a: {}, b: {}}
+cycle:
+- fork:
+  - [{name: one, service: a, time: 1 ms}]
+  - [{name: two, service: b, time: 2 ms}]
+- {name: think, delay: 5 ms}
+"""
+
+
+def test_a_model_that_is_costly_is_computed_at_fewer_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "f.yaml").write_text(FORKED)
+    counts = []
+    for close in (0.02, 0.0):
+        monkeypatch.setattr("slipstick.study.live._CLOSE_IF_COSTLY", close)
+        grid = live_model({"model": read_value(str(tmp_path / "f.yaml"), "model")}, "mean-value").grid
+        assert grid is not None
+        assert grid["error"] < 0.02
+        counts.append([len(axis["nodes"]) for axis in grid["axes"]])
+    assert counts == [[13, 13], [25, 25]]

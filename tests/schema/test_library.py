@@ -103,6 +103,11 @@ def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
         "x.yaml:2:14: processors.cuont: unknown key; did you mean 'count'?",
         "x.yaml:5:10: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?",
     ]
+    inside = line(
+        line(MACHINE, 5, "network: atm-oc4"), 2, "processors: {count: 8}\nnode: {processors: 8, network: nvlink-4}"
+    )
+    told = [each for each in refused(tmp_path, inside) if "network" in each]
+    assert told == ["x.yaml:6:10: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?"]
     text = "machine: 1\nextends: nowhere\nnetwork: atm-oc3\nmemory: {page: 5}\nprocesors: {}\n"
     assert refused(tmp_path, text) == [
         f"x.yaml:2:10: extends: there is no machine 'nowhere'{did_you_mean('nowhere', names('machine'))}",

@@ -669,7 +669,7 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
 
     Raises
     ------
-    SpecError : it fits none; what is wrong on the first
+    SpecError : it fits none; what is wrong on the one where the least is
     """
     from slipstick.schema.programs import machines_for_workload
 
@@ -680,4 +680,4 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
             return build(resolve({"workload": reference, "machine": machine}, library))
         except SpecError as error:
             problems.append(error)
-    raise problems[0]
+    raise min(problems, key=lambda each: len(each.problems))

@@ -304,9 +304,9 @@ class Library:
             return self.resolve(kind, tree, _open)
         except SpecError as error:
             told = {each.place for each in error.problems}
-            network = at(tree, ["network"])
-            if isinstance(network, Scalar):  # a name is no mistake; where it leads was not asked any more
-                told.add((network.mark.file, network.mark.line, network.mark.column))
+            for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
+                if isinstance(named, Scalar):  # a name is no mistake; where it leads was not asked any more
+                    told.add((named.mark.file, named.mark.line, named.mark.column))
             found = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
             others = [each for each in found if each.place not in told]
             raise SpecError([*error.problems, *others]) from None

@@ -18,7 +18,7 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.method.names import Labels
-from slipstick.model.activity import Choice, each_once
+from slipstick.model.activity import Choice, Fork, Pipeline, each_once
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.live import LiveModel, Slider
@@ -26,15 +26,16 @@ from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.study.solve import solve_settings
-from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MEAN_VALUE, METHODS, NETWORK, SIMULATION
+from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
 _REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
 _FEWEST = 16.0  # a whole number goes up to so much at least
-_AXES, _NODES = 2, 25
+_AXES, _NODES = 2, (13, 25)
+_CLOSE, _CLOSE_IF_COSTLY = 3e-3, 2e-2  # more nodes are taken where interpolation between fewer is further off
 _GRID_REACHES = (4.0, 2.0, 1.25)  # of a grid around the values given, less far where points have no answer
-_TRIED = 200
+_TRIED = 100
 _GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
 
@@ -142,25 +143,38 @@ def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveMo
         return replace(found, fixed=f"answers by {method} do not run in a page")
     for reach in _GRID_REACHES:
         sliders = [_slider(known[name], values[name], built, reach) for name in names]
-        if grid := _grid(form, sliders, found):
+        if grid := _grid(form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE):
             return replace(found, grid=grid, values={name: values[name] for name in names}, sliders=sliders)
     return replace(found, fixed="some of the points of a grid around these values have no answer")
 
 
-def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel) -> dict[str, Any]:
-    """Give the data of `LiveModel.grid`; nothing where a point has no answer."""
-    logs = [np.log(_nodes(each)) for each in sliders]
-    at_nodes = _columns(form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")])
-    with np.errstate(all="ignore"):
-        column = np.log(at_nodes[found.quantity])
-    if not np.isfinite(column).all():
-        return {}
-    drawn = np.random.default_rng(0).random((_TRIED, len(sliders)))
-    places = [np.exp(each[0] + part * (each[-1] - each[0])) for each, part in zip(logs, drawn.T, strict=True)]
+def _costly(model: object, method: str) -> bool:
+    """Say whether a point takes about 10 ms: a network's Markov chain, or branches or items that are joined."""
+    if not isinstance(model, Model):
+        return method == MARKOV_CHAIN
+    return any(isinstance(node, Fork | Pipeline) for node in each_once(model.bodies))
+
+
+def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, close: float) -> dict[str, Any]:
+    """Give the data of `LiveModel.grid`, with few nodes where they are enough; nothing where a point has no answer."""
+    drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+    places = [each.low * (each.high / each.low) ** part for each, part in zip(sliders, drawn, strict=True)]
     places = [place.round() if each.whole else place for each, place in zip(sliders, places, strict=True)]
-    exact = _columns(form, sliders, places)[found.quantity]
-    guess = RegularGridInterpolator(logs, column.reshape(tuple(map(len, logs))))
-    error = float(np.nanmax(np.abs(np.exp(guess(np.log(np.array(places).T))) / exact - 1), initial=0.0))
+    exact: Array | None = None
+    for count in _NODES:
+        logs = [np.log(_nodes(each, count)) for each in sliders]
+        at_nodes = _columns(form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")])
+        with np.errstate(all="ignore"):
+            column = np.log(at_nodes[found.quantity])
+        if not np.isfinite(column).all():
+            return {}
+        exact = _columns(form, sliders, places)[found.quantity] if exact is None else exact
+        guess = RegularGridInterpolator(logs, column.reshape(tuple(map(len, logs))))
+        low, high = (np.array([each[end] for each in logs]) for end in (0, -1))
+        inside = np.clip(np.log(np.array(places).T), low, high)  # but for rounding
+        error = float(np.nanmax(np.abs(np.exp(guess(inside)) / exact - 1), initial=0.0))
+        if error <= close:
+            break
     account = {name: at_nodes[f"account[{name}]"] for name in found.answer.account if f"account[{name}]" in at_nodes}
     whole = sum(account.values(), np.zeros(1))
     return {
@@ -185,11 +199,9 @@ def _columns(form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Ar
     return found
 
 
-def _nodes(slider: Slider) -> Array:
+def _nodes(slider: Slider, count: int) -> Array:
     """Place nodes by equal ratios, one at the value itself."""
-    halves = (
-        np.geomspace(*ends, _NODES // 2 + 1) for ends in ((slider.low, slider.value), (slider.value, slider.high))
-    )
+    halves = (np.geomspace(*ends, count // 2 + 1) for ends in ((slider.low, slider.value), (slider.value, slider.high)))
     found = np.concatenate([each[:-1] if first else each for first, each in zip((True, False), halves, strict=True)])
     return np.unique(found.round() if slider.whole else found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, need
-from slipstick.method.answers import Answers
 from slipstick.study.points import Progress, SolvableModel, silent
 
 if TYPE_CHECKING:
@@ -29,16 +29,20 @@ TOGETHER = 1 << 17
 class StreamedSweep:
     """A sweep whose points stand in a file: a column for each axis and each value, in base units, NaN where there is none.
 
+    The column ``outside`` says where an answer that is not exact lies outside of its bounds. The units of axes and values
+    stand in the file as well: JSON under the key ``units`` of ``polars.read_parquet_metadata(path)``.
+
     Parameters
     ----------
     path : of the Parquet file
-    points, failed : how many there are, and how many of them have no answer
+    points, failed, outside : how many there are, how many of them have no answer, and how many lie outside of their bounds
     units : base unit of each value
     """
 
     path: Path
     points: int
     failed: int
+    outside: int
     units: Mapping[str, str]
 
     def __len__(self) -> int:
@@ -80,28 +84,31 @@ def streamed(
     fixed, form, count = fixed or {}, solvable.form, math.prod(map(len, axes.values()))
     _check(form, axes, fixed)
     first = _solved(solvable, fixed, axes, every, np.zeros(1, dtype=np.int64))
-    kinds = {**dict.fromkeys(first, polars.Float64), "method": polars.String, "exact": polars.Boolean}
-    failed = 0
+    words = {"method": polars.String, "exact": polars.Boolean, "outside": polars.String}
+    kinds = {**dict.fromkeys(first, polars.Float64), **words}
+    units = {name: form.unit(name) for name in kinds if name not in (*axes, *words)}
+    of_all = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
+    failed = outside = 0
 
     def tables(*_: object) -> Iterator[Any]:
-        nonlocal failed
+        nonlocal failed, outside
         for start in range(0, count, TOGETHER):
             numbers = np.arange(start, min(start + TOGETHER, count))
             columns = _solved(solvable, fixed, axes, every, numbers)
             failed += int(np.isnan(columns[form.quantity]).sum())
+            outside += int(np.count_nonzero(columns["outside"] != ""))
             none = np.full(len(numbers), np.nan)
             yield polars.DataFrame({name: columns.get(name, none) for name in kinds}, schema=kinds)
             progress(len(numbers))
 
     beside = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        polars.io.plugins.register_io_source(tables, schema=kinds).sink_parquet(beside, row_group_size=TOGETHER)
+        table = polars.io.plugins.register_io_source(tables, schema=kinds)
+        table.sink_parquet(beside, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
-    return StreamedSweep(
-        path, count, failed, {name: form.unit(name) for name in kinds if name not in (*axes, "method", "exact")}
-    )
+    return StreamedSweep(path, count, failed, outside, units)
 
 
 def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
@@ -123,12 +130,17 @@ def _solved(
     points = {path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)}
     given = points | {path: np.full(count, value) for path, value in fixed.items()}
     found: dict[str, Array] = {}
-    methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+    methods, outside, exact = (
+        np.full(count, "", dtype=object),
+        np.full(count, "", dtype=object),
+        np.zeros(count, dtype=bool),
+    )
     for cut in form.blocks(given, count):
         values = {path: each[cut] for path, each in given.items()}
-        # Not held against bounds, which takes several times as long as a time of the closed form.
-        solution = form.solution(values) if every else form.brief(values)
-        columns = Answers(solution).columns()
+        answers = form.points(values) if every else form.brief_points(values)
+        solution, columns = answers.solution, answers.columns()
+        for index, said in answers.outside.items():
+            outside[cut[index]] = said
         for name in columns if every else (form.quantity,):
             found.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
         methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
@@ -136,5 +148,5 @@ def _solved(
     return (
         points
         | {name: np.where(lost, np.nan, each) for name, each in found.items()}
-        | {"method": methods, "exact": exact}
+        | {"method": methods, "exact": exact, "outside": outside}
     )

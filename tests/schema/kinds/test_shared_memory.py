@@ -131,6 +131,13 @@ def test_a_lock_that_no_machine_has_is_refused_where_it_is_named(tmp_path: Path)
     assert problem.startswith("x.yaml:5:9: lock: this is none of the machine's locks: 'qmcs'; known: test-and-set")
 
 
+def test_what_is_wrong_with_a_workload_is_told_of_a_machine_that_has_its_lock(tmp_path: Path) -> None:
+    inputs = "{balls: some, steps: 1000, adding: 30.5, searching: 8.35, width: 0.1, removing: 30.5, meeting: 9,"
+    more = "  collide: 9, misses: 7, lock: hardware, barrier: tournament}"
+    (problem,) = refused(tmp_path, f"workload: 1\nmodel: billiards/parallel\ninputs:\n  {inputs}\n {more}\n")
+    assert problem.startswith("x.yaml:4:11: balls: there is no name 'some'")
+
+
 def test_a_workload_may_name_a_lock_that_some_machine_has(tmp_path: Path) -> None:
     assert valid(tmp_path, "workload: 1\nmodel: grain/unit\ninputs: {lock: hardware, barrier: none}\n") == "workload"
 

@@ -50,7 +50,7 @@ from slipstick.method.mean_value.visits import (
     without_holding,
 )
 from slipstick.method.names import BARRIER
-from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation, Station
 from slipstick.queueing.residual_wait import (
     finite_source_numbers,
@@ -334,6 +334,12 @@ def _refuse_in_groups(model: Model) -> None:
         raise NoAnswerError(f"{found[0]}; mean-value has no answer for that, simulation may")
 
 
+def _branches(fork: Fork) -> int:
+    """Count the branches of a fork that differ in the resources they use; alike ones are joined by one integral."""
+    parts = (tuple(step.resource for step in steps(each) if isinstance(step, Step | Hold)) for each in fork.children)
+    return len(set(parts))
+
+
 class Recursion:
     """The arrival theorem on the activities of one or several groups.
 
@@ -355,6 +361,12 @@ class Recursion:
         self.trees = trees or visit_trees(activities, model)
         count = sum(len(tree.visits) for tree in self.trees)
         check_cost("visits", count, f"mean-value would follow {count} visits to resources", "simulate it")
+        count = max(
+            (_branches(node) for each in activities for node in steps(each) if isinstance(node, Fork)), default=0
+        )
+        check_cost(
+            "branches", count, f"mean-value would join {count} branches that use different resources", "simulate it"
+        )
         self.queues = queues_of(model, self.trees, copies or {})
         self.spin_locks = tuple(SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin)
         self._read = frozenset(model.expressions_of(activities))
