@@ -71,11 +71,13 @@ def _fitted(section: str, room: int) -> str:
     kept = [""] * len(blocks)
     tables = [block.startswith("|") for block in blocks]
     for at in sorted(range(len(blocks)), key=lambda at: 0 if tables[at] else 1 if any(tables[at - 1 : at]) else 2):
+        share = max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left  # the next tables want some too
         above = [each for each in _leads(blocks, tables, at) if not kept[each]]
         taken = sum(printed_lines(blocks[each]) + 1 for each in above)
-        share = max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left  # the next tables want some too
-        room = min(left, share) - taken - 1
-        short = "" if blocks[at].startswith(("#", _EVERY)) else _decisive(blocks[at], room)
+        short = "" if blocks[at].startswith(("#", _EVERY)) else _decisive(blocks[at], min(left, share) - taken - 1)
+        if not short and above and blocks[above[-1]].startswith(_EVERY):  # the table is worth more than that line
+            taken -= printed_lines(blocks[above.pop()]) + 1
+            short = _decisive(blocks[at], min(left, share) - taken - 1)
         if not tables[at] and _above(blocks, tables, at) not in (None, *(each for each in range(at) if kept[each])):
             continue  # notes to a table that is not there
         if short and (printed_lines(short) < left - taken or not printed_lines(short)):
