@@ -135,7 +135,7 @@ def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{}", "wrong: 1", "1: 1", "Machine: 1"])
 def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
     (problem,) = refused(tmp_path, text)
-    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1', 'study: 1', 'counts: 1', 'profile: 1'"
+    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1', 'study: 1', 'profile: 1', 'counts: 1'"
     assert f"begin with what it is, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")
 

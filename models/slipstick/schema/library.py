@@ -49,8 +49,7 @@ _SPECS = {
 
 KINDS: Mapping[str, SpecKind] = Registry(
     "slipstick.kinds",
-    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()}
-    | {"counts": SpecKind("counts", "slipstick_workloads.counts:CountsSpec", "raytrace-numbered-1")},
+    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()},
 )
 """Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the user's."""
 
