@@ -13,7 +13,7 @@ import pytest
 from slipstick.errors import ModelError
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated
+from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated, ratio
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Array, ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -160,6 +160,21 @@ def test_batches_of_replications_are_correlated_within_one_only() -> None:
     rising = np.linspace(1.0, 2.0, 8)
     assert correlated(np.array([rising, rising, rising, rising]))
     assert not correlated(np.array([[1.0], [2.0], [3.0], [4.0]]))
+
+
+@pytest.mark.parametrize(
+    ("correlation", "apart", "successive"), [(0.0, (0.94, 0.96), (0.95, 0.97)), (0.2, (0.87, 0.91), (0.91, 0.95))]
+)
+def test_intervals_of_successive_batches_count_their_correlation(
+    correlation: float, apart: tuple[float, float], successive: tuple[float, float]
+) -> None:
+    """Batches of an autoregressive process of first order around 10: how many of 2,000 intervals hold 10."""
+    noise = np.random.default_rng(1).standard_normal((2_000, 132))
+    for at in range(1, noise.shape[1]):
+        noise[:, at] += correlation * noise[:, at - 1]
+    for follow, (low, high) in ((False, apart), (True, successive)):
+        found = [ratio(10 + each, np.ones(32), successive=follow) for each in noise[:, 100:]]
+        assert low <= np.mean([abs(each.mean - 10) <= each.half_width for each in found]) <= high
 
 
 def test_too_many_replications_are_refused() -> None:
