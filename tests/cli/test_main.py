@@ -335,10 +335,16 @@ def test_a_schema_is_json(slip: Run) -> None:
 # Ends
 
 
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+"""The environment of most users: what is left in a buffer is written when the interpreter ends."""
+
+
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for command in ("schema study", "list", "show machine/rs6000-43p-atm", "explain dvsm/diff-request"):
         script = f"{sys.executable} -m slipstick {command} | head -1; exit ${{PIPESTATUS[0]}}"
-        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=BUFFERED, capture_output=True, timeout=60, check=False
+        )
         assert done.stdout.count(b"\n") == 1
         assert b"Traceback" not in done.stderr
         assert b"Exception" not in done.stderr
@@ -573,4 +579,5 @@ def test_limits_are_kept_in_the_command_of_a_report(tmp_path: Path, capsys: pyte
 def test_a_full_standard_error_leaves_the_status() -> None:
     command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
     with open("/dev/full", "w") as full:
-        assert subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, check=False).returncode == 2
+        done = subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, env=BUFFERED, check=False)
+        assert done.returncode == 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext, suppress
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -47,9 +47,17 @@ def echo(text: str, err: bool = False) -> None:
     """Print a text; on a terminal the words that begin an error, a warning or a note have a colour, unless NO_COLOR is set."""
     if not os.environ.get("NO_COLOR"):
         text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
-    # Where standard error takes nothing, the status alone tells what went wrong.
-    with suppress(OSError) if err else nullcontext():
+    try:
         click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
+    except OSError:
+        if not err:
+            raise
+        discard(sys.stderr)  # where it takes nothing, the status alone tells what went wrong
+
+
+def discard(stream: IO[str]) -> None:
+    """Let a standard stream that takes nothing take all, so that the interpreter does not fail to empty it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

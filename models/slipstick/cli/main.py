@@ -25,6 +25,7 @@ from slipstick.cli.console import (
     NO_ANSWER,
     complete,
     complete_methods,
+    discard,
     echo,
     json_option,
     limit_option,
@@ -571,6 +572,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows ASCII only still gets every word.
         sys.stdout.reconfigure(errors="backslashreplace")
+    output = sys.stdout
     try:
         status = cli.main(arguments, prog_name="slipstick", standalone_mode=False)
         sys.stdout.flush()
@@ -589,6 +591,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused([Problem(HERE, 1, 1, "", words)], arguments, ModelError(words))
     except OSError as error:
         return _cannot_write(error)
+    except SystemExit:
+        if sys.stdout is output:
+            raise
+        return _cannot_write(BrokenPipeError())  # where click finds that, it replaces the stream and ends with status 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing half-written is left", err=True)
         return INTERRUPTED
@@ -604,8 +610,7 @@ def _start_faster() -> None:
 
 def _cannot_write(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
-        # The reader of the output has closed it; keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)  # its reader has closed it
         return DONE
     echo(f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True)
     return WRONG_INPUT
