@@ -186,6 +186,9 @@ class _Account:
             notes = ("no elapsed time here, so ratios only",)
             return Answer("measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes)
         elapsed = time.value
+        if elapsed <= 0:
+            why = "the elapsed time is 0 at this point, so nothing is a share of it; give the time with more digits"
+            return Answer("measured", "account", failed=why, point=given)
         by_each = (book(point, elapsed) for book in (self._waits, self._busy, self._efficiencies, self._regions))
         account = next(filter(None, by_each), {})
         values = {"time": Value(elapsed, "s")}

@@ -161,6 +161,8 @@ def test_repetitions_become_one_value_and_their_spread_is_kept(statistic: str) -
 def test_a_point_without_a_time_has_no_answer() -> None:
     (answer,) = measured(table(run(2, "wait", 1.0, "a"))).answers
     assert answer.failed == "there is no elapsed time at this point"
+    (answer,) = measured(table(run(2, "time", 0.0), run(2, "busy", 0.0))).answers
+    assert "the elapsed time is 0 at this point" in (answer.failed or "")
 
 
 def test_a_timer_that_costs_more_than_the_wait_is_refused() -> None:

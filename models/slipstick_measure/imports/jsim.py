@@ -171,7 +171,7 @@ class _Jsim:
         there = [each for each in targets if not (closed and self.section(each, "JobSink"))]
         shares = {each: 1 / len(there) for each in there}
         if router and kind == "EmpiricalStrategy":
-            shares = {}
+            shares, last = {}, ""
             for entry in router.every("subParameter"):
                 if entry.get("name") == "stationName":
                     to = next(entry.every("value"), entry).text.strip()
@@ -179,6 +179,8 @@ class _Jsim:
                         self.refuse(entry, f"there is no node {short(to)} to go to")
                     last = to
                 elif entry.get("name") == "probability" and (share := self.number_of(entry)) > 0:
+                    if not last:
+                        self.refuse(entry, "a probability stands before the name of its node; write stationName first")
                     shares[last] = shares.get(last, 0.0) + share
         elif router and kind == "RoundRobinStrategy" and len(there) > 1:
             self.left_out[f"that {name} leave {node} in turn, not at random"] = router.line

@@ -227,6 +227,7 @@ def jsim(change: str, to: str) -> str:
     [
         ("RoutingStrategies.RandomStrategy", "RoutingStrategies.ShortestQueueLengthRoutingStrategy", "which a network does not have"),
         ("<value>0.3</value>", "<value>0.2</value>", "add up to 0.9, not to 1"),
+        ('"stationName"', '"station"', "a probability stands before the name of its node"),
         ("random.HyperExp", "random.BurstDistribution", "the time of Jobs at CPU is a 'BurstDistribution'"),
         ("<value>Sink</value>", "<value>Sunk</value>", "there is no node 'Sunk' to go to"),
         ('className="JobSink"', 'className="Fork"', "'Sink' is a Fork, which a network does not have"),

@@ -119,9 +119,8 @@ def _mean_values(demand: list[list[Any]], think: list[Any], population: list[int
     fewer = {n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice}
     constants = dict.fromkeys(lattice, polynomials.one)
     for n in lattice:
-        for time, count in zip(away, n, strict=True):
-            for i in range(1, count + 1):
-                constants[n] = constants[n] * time / i
+        for r in [r for r, count in enumerate(n) if count][:1]:
+            constants[n] = constants[fewer[n][r]] * away[r] / n[r]
     for station in range(len(loads[0])):
         for n in lattice:
             for r in (r for r, count in enumerate(n) if count):
