@@ -2,7 +2,7 @@
 
 A machine with shared memory has caches, interconnects, memory modules, locks and barriers. A part whose fields are keys of a
 file has them described once, with their units, where the format is (`slipstick.schema.kinds.machine`). They are named tuples,
-which are made ten times as fast as dataclasses when a command starts.
+whose classes take less time to make than dataclasses when a command starts.
 
 Every time is that of one use without contention; the waiting is described by the activities that
 programs build from these (`slipstick_workloads.shared_memory`).

@@ -23,8 +23,6 @@ from slipstick.units import to_base
 if TYPE_CHECKING:
     from slipstick.schema.library import Library
 
-"""Arrivals of a trace at most: all are kept in mind."""
-
 
 def with_traces(tree: Node, library: Library) -> Node:
     """Read the traces that the classes and chains of a network name, each from the folder of the file that names it.
