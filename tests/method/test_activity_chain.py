@@ -209,8 +209,12 @@ def test_the_processor_that_releases_goes_on_first() -> None:
     """Two locks pass on at one instant, and both processors want one station: the one that releases comes to it first, as in simulation."""
     first = hold("outer", hold("one", service("disk", 0.49, name="a", scv=1) >> hold("two", work("b", 0.126))))
     second = hold("one", work("c", 0.558)) >> hold("two", service("disk", 0.958, name="d", scv=1) >> work("e", 0.298))
-    found = exact(closed_model(work("think", 5.08) >> first >> second, 3))
-    assert found["time"] == pytest.approx(8.784926, abs=1e-6)
+    model = closed_model(work("think", 5.08) >> first >> second, 3)
+    seen = solve(model, method="simulation", simulation=Simulation(seed=3, cycles=16_000, precision=1e-9))
+    _, low, high = ends(seen, "time")
+    found = exact(model)
+    assert low <= found["time"] <= high
+    assert high - low < 0.025 * low  # in the other order the time is 3 % longer
     assert value_of(found, "wait[two]") < 0.05
 
 
