@@ -39,8 +39,8 @@ RESOURCES: dict[str, Resource] = {
     "meet": Barrier(),
 }
 
-few = settings(max_examples=32, deadline=None, derandomize=True)
-many = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=40, deadline=None, derandomize=True)
+many = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 def times() -> st.SearchStrategy[float]:

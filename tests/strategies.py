@@ -64,7 +64,7 @@ PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
 
 ALL_PARAMETERS = tuple(parameter for each in PARAMETERS.values() for parameter in each)
 
-quick = settings(max_examples=80, deadline=None, derandomize=True)
+quick = settings(max_examples=100, deadline=None, derandomize=True)
 """The same examples on every run, without a limit on time."""
 
 
