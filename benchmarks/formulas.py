@@ -22,7 +22,7 @@ from types import FrameType
 from slipstick.errors import FormulaError, ModelError
 from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Expr, Number, Parameter, walk
 from slipstick.expression.tape import Tape
-from slipstick.schema.values import read_condition, read_expression
+from slipstick.schema.kinds.quantity import read_condition, read_expression
 
 PARAMETERS = [
     Parameter("parts", COUNT, 3.0),

@@ -495,11 +495,10 @@ def _mark(place: str) -> Mark:
 
 def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
     """Load a machine or a network of the catalogue, or of a file."""
-    from slipstick.schema.kinds.quantity import validate
+    from slipstick.schema.kinds.quantity import hardware_of, validate
     from slipstick.schema.library import spec_model
     from slipstick.schema.text import Table
     from slipstick.schema.text import replace as replaced
-    from slipstick.schema.values import hardware_of
 
     tree: Node = library.load(kind, name, _mark("load"))
     for path, value in values.items():

@@ -8,8 +8,7 @@ from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.expression.nodes import TIME
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH
-from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.values import DescribedValue
+from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
 TEXT = """\

@@ -14,8 +14,7 @@ from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
 from slipstick.report.equations import Equations, Explanation, explain_latex, explain_text, laws_in, spelt
 from slipstick.report.formatting import WIDTH
-from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.values import DescribedValue
+from slipstick.schema.kinds.quantity import DescribedValue, Given
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
 WIRE = Booked("wire", WIRE_TIME(per_byte=Parameter("wire.per_byte", TIME_PER_BYTE, 8e-8), size=SIZE, added=ADDED))

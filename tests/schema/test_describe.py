@@ -8,9 +8,8 @@ from slipstick.api import load
 from slipstick.model.machine import Machine
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
-from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.quantity import entries, hardware_of, validate
 from slipstick.schema.library import Library
-from slipstick.schema.values import entries, hardware_of
 from tests.specs import settings
 
 PBS = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the platform"

@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement, Sweep
-    from slipstick.schema.values import DescribedValue
+    from slipstick.schema.kinds.quantity import DescribedValue
 
 
 _FIRST = (

@@ -35,7 +35,7 @@ from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table,
 from slipstick.vocabulary import DISCIPLINES
 
 if TYPE_CHECKING:
-    from slipstick.schema.values import DescribedValue
+    from slipstick.schema.kinds.quantity import DescribedValue
 
 
 _LONGEST = 150  # a structure of more nodes than this gets names for the parts that come up more than once

@@ -19,7 +19,18 @@ from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
-from slipstick.schema.kinds.quantity import Given, Quantity, Spec, factors, validate
+from slipstick.schema.kinds.quantity import (
+    MACHINE,
+    DescribedValue,
+    Given,
+    Quantity,
+    Spec,
+    entries,
+    factors,
+    parameters_of,
+    validate,
+    with_sources,
+)
 from slipstick.schema.library import TECHNOLOGY, Library, is_file_name, kinds_called, names, spec_model, unknown_name
 from slipstick.schema.text import (
     STANDARD_INPUT,
@@ -37,7 +48,6 @@ from slipstick.schema.text import (
     split,
 )
 from slipstick.schema.text import replace as replaced
-from slipstick.schema.values import MACHINE, DescribedValue, entries, parameters_of, with_sources
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS

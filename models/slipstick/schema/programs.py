@@ -26,10 +26,21 @@ from slipstick.schema.inputs import (
     with_technology,
 )
 from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
-from slipstick.schema.kinds.quantity import Described, Factors, Formula, Given, Name, Note, Quantity, Spec, validate
+from slipstick.schema.kinds.quantity import (
+    Described,
+    DescribedValue,
+    Factors,
+    Formula,
+    Given,
+    Name,
+    Note,
+    Quantity,
+    Spec,
+    read_formula,
+    validate,
+)
 from slipstick.schema.library import Library, is_shared_memory, names, spec_model
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
-from slipstick.schema.values import DescribedValue, read_formula
 
 
 class WorkloadSpec(Described):

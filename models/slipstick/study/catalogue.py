@@ -15,7 +15,7 @@ from slipstick.program import PROGRAMS
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.report.equations import Equations, Explanation
 from slipstick.schema.inputs import Settings, build, build_workload, model_names, resolve
-from slipstick.schema.kinds.quantity import Given, validate
+from slipstick.schema.kinds.quantity import DescribedValue, Given, entries, validate, with_sources
 from slipstick.schema.library import (
     KINDS,
     Library,
@@ -29,7 +29,6 @@ from slipstick.schema.library import (
     unknown_name,
 )
 from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, read_text
-from slipstick.schema.values import DescribedValue, entries, with_sources
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:

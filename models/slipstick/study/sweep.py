@@ -12,10 +12,9 @@ from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
-from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.kinds.quantity import Given, entries, read_condition
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
-from slipstick.schema.values import entries, read_condition
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
 from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
 from slipstick.study.points import (

@@ -31,7 +31,7 @@ from slipstick.expression.nodes import (
 from slipstick.expression.tape import Tape
 from slipstick.law import LAWS
 from slipstick.law.law import Law
-from slipstick.schema.values import read_condition, read_expression
+from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.units import parse
 from tests.payloads import PAYLOADS
 

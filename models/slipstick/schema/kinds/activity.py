@@ -35,18 +35,22 @@ from slipstick.schema.kinds.quantity import (
     Factors,
     Formula,
     Given,
+    Loc,
     ModelFileSpec,
     Name,
     Quantity,
+    QuantityReader,
+    QuantityWriter,
     Spec,
     Technology,
     TimeOrFormula,
     broken_rule,
     factors,
+    hardware_of,
     one_of,
+    plain_name,
 )
 from slipstick.schema.text import Node
-from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, hardware_of, plain_name
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,

@@ -18,9 +18,12 @@ from slipstick.schema.kinds.quantity import (
     CountFormula,
     Formula,
     Given,
+    Loc,
     ModelFileSpec,
     Name,
     Quantity,
+    QuantityReader,
+    QuantityWriter,
     Servers,
     Spec,
     TimeOrFormula,
@@ -29,7 +32,6 @@ from slipstick.schema.kinds.quantity import (
     one_of,
 )
 from slipstick.schema.text import Node
-from slipstick.schema.values import Loc, QuantityReader, QuantityWriter
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]

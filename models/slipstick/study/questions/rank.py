@@ -28,10 +28,10 @@ from slipstick.report.pictures import axis_title, draw_intervals, filled, legend
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, build, described, resolve
+from slipstick.schema.kinds.quantity import DescribedValue, entries
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
-from slipstick.schema.values import DescribedValue, entries
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question

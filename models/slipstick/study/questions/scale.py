@@ -59,10 +59,9 @@ from slipstick.report.statements import StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import BuiltModel
-from slipstick.schema.kinds.quantity import Formula
+from slipstick.schema.kinds.quantity import Formula, read_formula
 from slipstick.schema.kinds.study import BandsSpec, GrowthPictureSpec, ScaleSpec
 from slipstick.schema.text import canonical
-from slipstick.schema.values import read_formula
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question

@@ -16,9 +16,9 @@ from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
+from slipstick.schema.kinds.quantity import entries
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
 from slipstick.schema.text import Scalar, canonical
-from slipstick.schema.values import entries
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question

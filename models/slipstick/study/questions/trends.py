@@ -16,11 +16,10 @@ from slipstick.model.uncertainty import Trend, outside
 from slipstick.report.formatting import NOTHING
 from slipstick.results.study import split_name
 from slipstick.schema.inputs import resolve
-from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.quantity import read_condition, read_expression, validate
 from slipstick.schema.kinds.technology import TrendSpec, trend_of
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
-from slipstick.schema.values import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 
