@@ -322,8 +322,8 @@ def _solve_named(
 def _one(settings: Settings, method: str | None) -> Answer:
     """Answer at one point of a model from the catalogue or a file; of several kinds of bounds the tightest."""
     from slipstick.method.methods import form_of
+    from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
-    from slipstick.study.solve import solve_settings
 
     (answer, *more), built = solve_settings(settings, Library(), [method])
     if more:

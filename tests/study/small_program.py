@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from slipstick.results.study import Results
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.engine import Engine
 from slipstick.study.run import prepare, run
-from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
 __all__ = ["TREND", "alone", "found", "in_folder"]

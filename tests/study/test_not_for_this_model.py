@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.catalogue import shown
-from slipstick.study.solve import solve_settings
 from tests.specs import settings
 
 

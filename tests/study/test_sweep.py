@@ -10,11 +10,11 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.results.study import Results, Sweep
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node
 from slipstick.study.engine import Engine
 from slipstick.study.run import prepare, run
-from slipstick.study.solve import solve_settings
 from tests.specs import activity, refused, settings, study
 
 DIFFS = "{model: dvsm/diff-request, method: closed-form, machine: rs6000-43p-fast-ethernet, request: 12 B, reply: 4120 B, compute: 300 us}"

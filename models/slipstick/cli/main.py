@@ -48,7 +48,7 @@ from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.report.live import LiveModel
-    from slipstick.results.study import Results
+    from slipstick.results.study import Agreement, Results
     from slipstick.schema.kinds.study import LimitsSpec, StudySpec
     from slipstick.schema.text import Node
     from slipstick.study.engine import Engine
@@ -428,9 +428,9 @@ def solve(
       slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
+    from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
-    from slipstick.study.solve import side_by_side, solve_settings, timeline_of
 
     simulation = {"seed": seed, "precision": precision}
     options = {
@@ -444,7 +444,7 @@ def solve(
     if timeline is not None:
         from slipstick.report.write import write_timeline
 
-        write_timeline(timeline_of(built), timeline, built.name)
+        write_timeline(built.timeline(), timeline, built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
@@ -456,7 +456,7 @@ def solve(
     else:
         from slipstick.report.answer import answers_text
 
-        echo(answers_text(answers, side_by_side(answers), whole))
+        echo(answers_text(answers, _side_by_side(answers), whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE
@@ -634,6 +634,16 @@ class _ProgressBar:
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _side_by_side(answers: Sequence[Answer]) -> Agreement | None:
+    """Compare the answers of several methods; None for a single method, such as bounds of several kinds."""
+    if len(answers) < 2:
+        return None
+    from slipstick.method.agreement import agreement
+
+    found = agreement(answers[0].model, answers)
+    return found if len(found.methods) > 1 else None
 
 
 def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:

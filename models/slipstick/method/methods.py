@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, Values, joined, only
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
+from slipstick.method.names import is_transient
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
@@ -244,17 +245,32 @@ def answered(
     method: str | None = None,
     simulation: Simulation | None = None,
     smooth: bool = False,
+    values: Collection[str] = (),
 ) -> tuple[Answer, ...]:
     """Answer for a model by one method, at the values of its own parameters; bounds may be several.
 
     Parameters
     ----------
     model, parameters, method, simulation, smooth : as for `form_of`
+    values : those before the steady state of a network, such as ``time_until[door,2]``, are computed as well
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
     """
+    found = _steady(model, parameters, method, simulation, smooth)
+    if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
+        return found
+    from slipstick.method.networks.transient import with_transient
+
+    own = {path: each.value for path, each in parameters.items() if each.value is not None}
+    return tuple(each if each.failed else with_transient(each, model, values, own) for each in found)
+
+
+def _steady(
+    model: Subject, parameters: Parameters, method: str | None, simulation: Simulation | None, smooth: bool
+) -> tuple[Answer, ...]:
+    """Answer without the values that are computed only where they are asked for."""
     if method is None and isinstance(model, Model):
         if not ClosedForm(model).exact({}).all():
             answer = form_of(model, parameters, None, simulation, smooth).points({}).answer(0)

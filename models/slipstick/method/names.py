@@ -82,6 +82,11 @@ def moment(name: str) -> tuple[str, str] | None:
     return (f"{found['kind']}[{found['inside']}]", found["time"]) if found else None
 
 
+def is_transient(name: str) -> bool:
+    """Say whether a value is one of a network before its steady state."""
+    return bool(until(name) or moment(name))
+
+
 class AnswerNames(Mapping[str, str]):
     """The names of values that answers for a model can have, each with its base unit.
 

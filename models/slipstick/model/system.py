@@ -866,13 +866,14 @@ def is_processor(resource: str) -> bool:
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
 
 
-def need_model(value: object, what: str) -> None:
-    """Require a model; an activity alone has no population."""
+def need_model(value: object, what: str) -> Model:
+    """Require a model, and give it; an activity alone has no population."""
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(
             f"{what} takes a model, not a {kind}; wrap an activity with closed_model(...), or load one by name"
         )
+    return value
 
 
 def closed_model(

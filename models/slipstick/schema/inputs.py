@@ -1,6 +1,7 @@
-"""Everything that a model is solved with under the paths that a user may set, and the model that is built of it.
+"""Everything that a model is solved with under the paths that a user may set, the model that is built of it, and its answers.
 
-Solver options are among the settings. Every quantity of the inputs becomes a parameter under its path.
+Solver options are among the settings. Every quantity of the inputs becomes a parameter under its path. The methods are
+imported when one is asked for; `slipstick.study` solves for many settings.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.errors import ModelError, SpecError, UnitError, UnknownNameError, did_you_mean, short
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
-from slipstick.model.system import Model, scaled
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import (
     MACHINE,
@@ -53,9 +55,11 @@ from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS
 
 if TYPE_CHECKING:
+    from slipstick.answer import Answer
     from slipstick.method.methods import Subject
     from slipstick.method.names import AnswerNames
     from slipstick.program.program import ProgramData
+    from slipstick.results.study import Timeline
 
 T = TypeVar("T")
 
@@ -509,6 +513,17 @@ class BuiltModel:
         shaping = {*paths} - (self.shapeless & self.parameters.keys())
         return self._free(self.sample) >= shaping or self.free >= shaping
 
+    def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
+        """Simulate the first cycles of the model and keep what every processor does when.
+
+        Raises
+        ------
+        ModelError : it is a network or a law, or it cannot be simulated
+        """
+        from slipstick.method.simulation.flatten import timeline
+
+        return timeline(need_model(self.model, "a timeline"), None, self.options.simulation.seed, cycles, events)
+
     def _free(self, shape: ModelShape) -> frozenset[str]:
         used = (self.factors[name] for name in shape.technologies if name in self.factors)
         return shape.parameters | {each.name for each in parameters(*used)}
@@ -691,3 +706,74 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
         except SpecError as error:
             problems.append(error)
     raise min(problems, key=lambda each: len(each.problems))
+
+
+def solve_settings(
+    settings: Settings, library: Library, methods: Sequence[str | None] = (None,), values: Sequence[str] = ()
+) -> tuple[tuple[Answer, ...], BuiltModel]:
+    """Answer for one set of settings by one or several methods.
+
+    Parameters
+    ----------
+    settings : values by path
+    library : what was read so far
+    methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
+    values : further ones, such as ``time_until[door,2]``, that answers have where they are asked for
+
+    Raises
+    ------
+    SpecError : something is wrong with the settings
+    UnknownNameError : there is no such method, or no such value
+    """
+    from slipstick.method.methods import answered
+
+    inputs = resolve(settings, library)
+    built = build(inputs)
+    model, options, names = built.model, built.options, built.shape.names(None) if values else ()
+    if odd := next((name for name in values if name not in names), None):
+        stations = model.stations if isinstance(model, QueueingNetwork) else ()
+        raise UnknownNameError("value of an answer", odd, [*(f"time_until[{each},1]" for each in stations), *names])
+    own = model.notes if isinstance(model, Model) else ()
+    given, notes = (
+        given_values(settings, inputs, built),
+        (*built.notes, *own, *_without_effect(settings, inputs, built)),
+    )
+    answers = (
+        replace(answer, given=given, notes=(*notes, *answer.notes), described=built.entries)
+        for method in methods
+        for answer in answered(model, built.parameters, method or options.method, options.simulation, values=values)
+    )
+    return tuple(answers), built
+
+
+def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
+    """Give the settings, without the model's own name: numbers in base units, all else as written."""
+    given: dict[str, float | str] = {}
+    for path, node in settings.items():
+        if (name := canonical(inputs.tree, path)) in built.entries:
+            given[name] = built.entries[name].given.value
+        elif path != "model":
+            given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+    return given
+
+
+_READ_WHILE_BUILDING = (
+    *("memory.modules", "memory.block", "memory.element", "cache.size", "cache.line", "processors.count"),
+    *("interconnect.slots", "interconnect.upper_slots"),
+)
+"""Keys of a machine with shared memory that are read while a model is built, so that no formula of it has them."""
+
+
+def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
+    """Name the settings of a machine with shared memory that nothing in the model depends on."""
+    if not isinstance(built.model, Model) or not any(
+        path.startswith("machine.interconnect.") for path in built.entries
+    ):
+        return []
+    paths = (canonical(inputs.tree, path) for path in settings)
+    return [
+        f"{path} has no effect on this model"
+        for path in paths
+        if path in built.entries and path.startswith(MACHINE) and path not in built.free
+        if path.removeprefix(MACHINE) not in _READ_WHILE_BUILDING
+    ]

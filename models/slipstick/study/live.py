@@ -23,9 +23,8 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
-from slipstick.schema.inputs import BuiltModel, Settings, resolve
+from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings
 from slipstick.schema.library import Library
-from slipstick.study.solve import solve_settings
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
@@ -49,7 +48,7 @@ def live_model(
 
     Parameters
     ----------
-    settings : values by path, as for `slipstick.study.solve.solve_settings`
+    settings : values by path, as for `slipstick.schema.inputs.solve_settings`
     method : by name; None is the best that applies
     library : what was read so far
     over : inputs that get a slider before those that matter most

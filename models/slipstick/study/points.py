@@ -16,10 +16,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
-from slipstick.method.names import OVERHEAD, moment, unit_of, until
+from slipstick.method.names import OVERHEAD, is_transient
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.results.study import Provenance
@@ -285,10 +285,11 @@ def _case(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:
     """Answer for a model at its own values; bounds may be several."""
     from slipstick.method.methods import answered
 
-    found = answered(solvable.model, solvable.parameters, solvable.method, solvable.simulation, solvable.smooth)
+    how = solvable.method, solvable.simulation, solvable.smooth
+    found = answered(solvable.model, solvable.parameters, *how, values=wanted)
     if any(each.interrupted for each in found):
         raise KeyboardInterrupt
-    return SolvedBlock(answers=tuple(with_transient(each, solvable.model, wanted, solvable.own) for each in found))
+    return SolvedBlock(answers=found)
 
 
 def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -316,53 +317,24 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
     return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
 
 
-def is_transient(name: str) -> bool:
-    """Say whether a value is one of a network before its steady state."""
-    return bool(until(name) or moment(name))
-
-
-def _transient_at(model: object, names: Iterable[str], values: Mapping[str, float]) -> dict[str, float | str]:
-    """Give the transient values among some of a network, each a number or why there is none; other models have none."""
-    names = list(filter(is_transient, names))
-    if not names or not isinstance(model, QueueingNetwork):
-        return {}
-    from slipstick.method.networks.transient import transient_values
-
-    return transient_values(model, names, values)
-
-
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
     """Give the transient values among some [points]; not a number where there is none.
 
     Beside estimates each is its own interval, for it is none.
     """
     varied, solvable = {**block.beside, **block.values}, block.solvable
+    if not any(map(is_transient, names)):
+        return {}
+    from slipstick.method.networks.transient import transient_values
+
+    assert isinstance(solvable.model, QueueingNetwork)
     rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))
-    found = [_transient_at(solvable.model, names, {**solvable.own, **each}) for each in rows]
+    found = [transient_values(solvable.model, names, {**solvable.own, **each}) for each in rows]
     columns = {
         name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
     }
     ends = ("low", "high") if solvable.form.estimated else ()
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
-
-
-def with_transient(answer: Answer, model: object, names: Iterable[str], values: Mapping[str, float]) -> Answer:
-    """Give an answer the transient values among some, and a note on each that there is not.
-
-    Parameters
-    ----------
-    answer : of the model at its own values
-    model : a network; others have no such values
-    names : such as ``time_until[door,2]``
-    values : of its parameters
-    """
-    found = {} if answer.failed else _transient_at(model, names, values)
-    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
-    ends = 2 if answer.converged is not None else 0
-    known = {name: Value(each, unit_of(name), *([each] * ends)) for name, each in numbers.items()}
-    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
-    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
-    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes)) if found else answer
 
 
 def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str, Array]:

@@ -24,7 +24,7 @@ from slipstick.limits import limited
 from slipstick.method.names import first_quantity, unit_of
 from slipstick.model.system import need_model
 from slipstick.results.study import Results, Sweep, Timeline, split_name
-from slipstick.schema.inputs import REFERENCES, Settings
+from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (
     BarsSpec,
@@ -54,7 +54,6 @@ from slipstick.study.cases import (
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, with_derived
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
-from slipstick.study.solve import given_values, timeline_of
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
 
 if TYPE_CHECKING:
@@ -387,7 +386,7 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
     for spec in study.spec.pictures:
         if isinstance(spec, TimelineSpec):
             built = evaluator(spec.case, study.cases[spec.case], study.context.library)
-            found[spec.name] = timeline_of(built.built, spec.cycles)
+            found[spec.name] = built.built.timeline(spec.cycles)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, np
-from slipstick.method.names import OVERHEAD
+from slipstick.method.names import OVERHEAD, is_transient
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
 from slipstick.schema.kinds.quantity import Given, entries, read_condition
@@ -17,17 +17,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
 from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
-from slipstick.study.points import (
-    BRIEF,
-    COLUMNS,
-    PointBlock,
-    Progress,
-    SolvableModel,
-    SolvedBlock,
-    is_transient,
-    silent,
-    solve,
-)
+from slipstick.study.points import BRIEF, COLUMNS, PointBlock, Progress, SolvableModel, SolvedBlock, silent, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

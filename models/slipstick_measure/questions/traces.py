@@ -13,7 +13,6 @@ from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import Question
-from slipstick.study.solve import timeline_of
 from slipstick_measure.formats import table_called
 from slipstick_measure.report.measured import LOST, measured_table
 from slipstick_measure.report.traces import LITTLE, draw_traces, trace_parts, trace_sentence
@@ -118,7 +117,7 @@ def _trace(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
     if asked.case is not None:
         built = evaluator(asked.case, study.cases[asked.case], study.library).built
         try:
-            return trace_of(timeline_of(built, asked.cycles, MOST_FOLLOWED), asked.case)
+            return trace_of(built.timeline(asked.cycles, MOST_FOLLOWED), asked.case)
         except ModelError as error:
             raise study.refusal((*place, "case"), str(error)) from None
     path = study.library.beside(table_called(asked.data) or asked.data, study.written((*place, "data")).mark)

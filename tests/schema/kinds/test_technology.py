@@ -8,9 +8,9 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
 FAULT = {"method": "closed-form", "model": "dvsm/diff-request", "workload": "diff-request", "machine": "rs6000-43p-atm"}

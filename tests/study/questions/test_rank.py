@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.questions.rank import Ranking, RankResult
 from slipstick.study.run import prepare, run
-from slipstick.study.solve import solve_settings
 from tests.questions import number, parameter, result_of
 from tests.specs import activity, settings, study
 

@@ -11,11 +11,11 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.questions.scale import ScaleResult, Scaling
 from slipstick.study.run import prepare, run
-from slipstick.study.solve import solve_settings
 from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
 

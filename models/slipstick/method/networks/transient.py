@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.method.names import moment, until
+from slipstick.method.names import moment, unit_of, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
@@ -157,6 +159,23 @@ def transient_values(
         except NoAnswerError as error:
             found[name] = str(error)
     return found
+
+
+def with_transient(answer: Answer, model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]) -> Answer:
+    """Give an answer the transient values among some, and a note on each that there is not.
+
+    Parameters
+    ----------
+    answer : of the network at its own values
+    model, names, given : as for `transient_values`
+    """
+    found = transient_values(model, names, given)
+    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
+    ends = 2 if answer.converged is not None else 0
+    known = {name: Value(each, unit_of(name), *([each] * ends)) for name, each in numbers.items()}
+    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
+    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
+    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))
 
 
 def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[NetworkLayout, NetworkPoints]:
