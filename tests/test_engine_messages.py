@@ -79,7 +79,6 @@ SOURCES = (
     *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
     "method/answers.py",
     "method/closed_form.py",
-    "method/uncontended.py",
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
 NAMELESS = Parameter("x", COUNT)

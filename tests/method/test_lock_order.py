@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from slipstick.method.bounds import lock_cycle
+from slipstick.method.closed_form import lock_cycle
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, then
 from slipstick.model.system import Model, Permits, closed_model, grouped_model, phased_model
 

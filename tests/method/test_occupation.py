@@ -15,8 +15,8 @@ from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.answers import AGAINST_ONE
+from slipstick.method.closed_form import ParallelWork
 from slipstick.method.simulation.flatten import timeline
-from slipstick.method.uncontended import ParallelWork
 from slipstick.model.activity import (
     Activity,
     Fork,

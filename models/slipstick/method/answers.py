@@ -531,7 +531,7 @@ def activity_solution(
     groups : time of a cycle and number of processors of each group that has a name
     single : values that compare with one processor alone
     uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1, 1, s]
-    beside : gives values that stand beside the account of components, see `slipstick.method.uncontended`
+    beside : gives values that stand beside the account of components, see `slipstick.method.closed_form`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     others : parts of the solution as they are
     """

@@ -36,7 +36,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number, maximum, minimum, total, zero
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
-from slipstick.method.uncontended import time
+from slipstick.method.closed_form import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model

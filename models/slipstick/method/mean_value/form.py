@@ -22,13 +22,12 @@ from slipstick.method.answers import (
     activity_solution,
     value_at,
 )
-from slipstick.method.bounds import Deadlocks
+from slipstick.method.closed_form import Contention, Deadlocks, ParallelWork
 from slipstick.method.mean_value.closed import MeanValueTable, Recursion, has_product_form, solve_closed
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, unknown_sharing
 from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
-from slipstick.method.uncontended import Contention, ParallelWork
 from slipstick.model.activity import (
     READ,
     Activity,

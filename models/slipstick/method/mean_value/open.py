@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.bounds import saturated_text
+from slipstick.method.closed_form import saturated_text
 from slipstick.method.mean_value.closed import (
     CycleState,
     MeanNumbers,

@@ -11,7 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.limits import check_cost
-from slipstick.method.bounds import Saturation
+from slipstick.method.closed_form import Saturation
 from slipstick.method.names import BARRIER, MONITOR, Labels
 from slipstick.model.activity import (
     Activity,

@@ -18,10 +18,9 @@ from slipstick.expression.nodes import Parameter, total
 from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form import ClosedForm, ParallelWork
 from slipstick.method.names import IDLE, IDLE_PROCESSORS, TIME_QUANTILES, Labels, unit_of
 from slipstick.method.simulation.flatten import Flat, flatten
-from slipstick.method.uncontended import ParallelWork
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Result, t_quantile
 from slipstick.sim.plan.builder import ACCESSES
