@@ -163,7 +163,7 @@ FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
 Settings = Mapping[str, Node]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inputs:
     """A model's name, what it is checked by, and the tree of everything that can be set.
 
@@ -173,7 +173,7 @@ class Inputs:
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
-    sources : what each file says of the origin of its values
+    library : what was read
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     data : that programs read, by the name or file that it is asked for by
@@ -183,14 +183,30 @@ class Inputs:
     name: str
     tree: Table
     form: type[BaseModel]
-    sources: Mapping[str, str]
+    library: Library = field(repr=False)
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     data: Mapping[str, ProgramData] = field(default_factory=dict)
 
     def checked(self) -> Any:
         """Check the whole tree; raises SpecError with every problem. The fields of what it gives are made at run time."""
-        return validate(self.form, self.tree)
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> BaseModel:
+        return validate(self.form, self.tree, self.library.once)
+
+    def given(self, path: str) -> Given | None:
+        """Give the quantity at a path, checked with everything else; None for what is no number, such as a name."""
+        wanted = canonical(self.tree, path)
+        part = split(wanted)[0]
+        found = entries(getattr(self.checked(), part, None), part)
+        return next((each.given for each in found if _name_of(each, self.tree) == wanted), None)
+
+    def apart(self, paths: Iterable[str], others: Iterable[str]) -> bool:
+        """Say whether values at some paths are allowed with those at others if each is: they share no part, and the whole has no rule."""
+        parts, further = ({split(path)[0] for path in each} for each in (paths, others))
+        return parts.isdisjoint(further) and getattr(self.form, "check_rules", None) is Spec.check_rules
 
     @property
     def title(self) -> str:
@@ -206,14 +222,14 @@ class Inputs:
         found = at(self.tree, [key])
         return str(plain(found)) if found is not None else ""
 
-    def with_value(self, path: str, node: Node, library: Library) -> Inputs:
+    def with_value(self, path: str, node: Node) -> Inputs:
         """Put a value at a path; checked together with everything else."""
-        changed = replace(self, tree=_put(self.tree, path, node, library))
+        changed = replace(self, tree=_put(self.tree, path, node, self.library))
         if not self.data:
             return changed
         from slipstick.schema.programs import data_named
 
-        return replace(changed, data=data_named(self.name, changed.tree, library))
+        return replace(changed, data=data_named(self.name, changed.tree, self.library))
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
@@ -304,7 +320,7 @@ def _file_inputs(
         else Path(reference).name.removesuffix(".yaml").removesuffix(".yml")
     )
     laid, notes = with_technology(tree, name, (), settings, values, library)
-    return Inputs(kind, name, laid, spec_model(kind, laid), library.sources, notes=notes)
+    return Inputs(kind, name, laid, spec_model(kind, laid), library, notes=notes)
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
@@ -355,7 +371,7 @@ def _law_inputs(reference: str, model: Node, settings: Settings, values: Setting
     if name not in LAWS:
         raise input_problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
     return Inputs(
-        "law", reference, _with_values(Table({}, model.mark), values, library), _law_spec(LAWS[name]), library.sources
+        "law", reference, _with_values(Table({}, model.mark), values, library), _law_spec(LAWS[name]), library
     )
 
 
@@ -508,10 +524,13 @@ class BuiltModel:
         """Name what can be varied without building anew: all that the model is computed from."""
         return self._free(self.shape)
 
+    def computed_from(self, paths: Collection[str]) -> bool:
+        """Say whether quantities are `free`; the model is built only if a sample of it cannot tell."""
+        return self._free(self.sample).issuperset(paths) or self.free.issuperset(paths)
+
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Say whether quantities are `free`, or change nothing; the model is built only if a sample of it cannot tell."""
-        shaping = {*paths} - (self.shapeless & self.parameters.keys())
-        return self._free(self.sample) >= shaping or self.free >= shaping
+        """Say whether quantities are `free`, or change nothing."""
+        return self.computed_from({*paths} - (self.shapeless & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
         """Simulate the first cycles of the model and keep what every processor does when.
@@ -635,11 +654,13 @@ _NUMBERED = re.compile(r"\.[0-9]")
 
 
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    named = (
-        replace(each, path=canonical(inputs.tree, each.path)) if _NUMBERED.search(each.path) else each
-        for each in with_sources(entries(spec), inputs.tree, inputs.sources)
-    )
-    return {each.path: each for each in named}
+    found = with_sources(entries(spec), inputs.tree, inputs.library.sources)
+    named = ((_name_of(each, inputs.tree), each) for each in found)
+    return {path: each if path == each.path else replace(each, path=path) for path, each in named}
+
+
+def _name_of(each: DescribedValue, tree: Table) -> str:
+    return canonical(tree, each.path) if _NUMBERED.search(each.path) else each.path
 
 
 def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:

@@ -226,6 +226,7 @@ class Library:
     sources: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, Path] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
+    _loaded: dict[tuple[str, str, Path | None], Table] = field(default_factory=dict)
     _made: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
 
     def load(
@@ -244,6 +245,8 @@ class Library:
         SpecError : all problems found
         """
         beside = self._folder(at_mark)
+        if not _open and (known := self._loaded.get((kind, reference, beside))):
+            return known
         mark = at_mark or Mark(reference, 0, 0)
         try:
             path = find(kind, reference, beside)
@@ -256,7 +259,10 @@ class Library:
             raise mark.error(why, at_path)
         tree = self._read(path)
         _check_kind(kind, tree)
-        return self._resolved(kind, tree, (*_open, path))
+        found = self._resolved(kind, tree, (*_open, path))
+        if not _open:  # what is read by way of `extends` is not whole
+            self._loaded[kind, reference, beside] = found
+        return found
 
     def kind(self, reference: str, at_mark: Mark) -> str:
         """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""

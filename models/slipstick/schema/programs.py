@@ -101,7 +101,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     form, data = program_spec(PROGRAMS[name]), data_named(name, tree, library)
     if data or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
-    return Inputs("program", name, tree, form, library.sources, notes=notes, data=data)
+    return Inputs("program", name, tree, form, library, notes=notes, data=data)
 
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:

@@ -71,6 +71,10 @@ class Evaluator:
         """List some of `names`, or all of them, without building a large model."""
         return self.built.sample.names(self.built.options.method)
 
+    def unit_of(self, name: str) -> str:
+        """Give the unit of one of `names`, without building a large model if it is one of `sampled_names`."""
+        return self.sampled_names[name] if name in self.sampled_names else self.names[name]
+
     def longer(self, factor: float) -> Evaluator:
         """Give the case with runs of its simulation longer by a factor."""
         if factor == 1:
@@ -187,7 +191,8 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     own = evaluator(case, settings, library)
     paths = {canonical(own.inputs.tree, path) for path in values}
     # A parameter of a file may be written in any unit, so whether its new one fits is known only once it is built.
-    if paths <= own.free & own.built.parameters.keys() and not any(path.startswith("parameters.") for path in paths):
+    written = any(path.startswith("parameters.") for path in paths)
+    if not written and paths <= own.built.parameters.keys() and own.built.computed_from(paths):
         return own
     return evaluator(case, {**settings, **values}, library)
 

@@ -288,7 +288,7 @@ class _NamesOf(ValueNames):
         return name in self.case.sampled_names or name in self.case.names
 
     def __getitem__(self, name: str) -> str:
-        return self.case.sampled_names[name] if name in self.case.sampled_names else self.case.names[name]
+        return self.case.unit_of(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.case.names)

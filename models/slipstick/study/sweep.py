@@ -12,7 +12,7 @@ from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD, is_transient
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
-from slipstick.schema.kinds.quantity import Given, entries, read_condition
+from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
@@ -168,7 +168,7 @@ def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator
     """List the values whose models are built anew: names, and numbers that shape the model; of many, the extremes."""
     if numbers_of(nodes) is None:
         yield from nodes
-    elif canonical(case.inputs.tree, path) not in case.free:
+    elif not case.built.computed_from([canonical(case.inputs.tree, path)]):
         yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
 
 
@@ -217,15 +217,8 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
 
 def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
     """Read a value where it would stand, once in a study; None for what is not a number, such as a name."""
-
-    def read() -> Given | None:
-        inputs = base.with_value(path, node, library)
-        wanted = canonical(inputs.tree, path)
-        found = (each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted)
-        return next(found, None)
-
     key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
-    return library.once(key, read, (base, node))
+    return library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
 
 
 def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:

@@ -7,9 +7,10 @@ frozen, every key documented; and classes of cost.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
@@ -44,7 +45,7 @@ from slipstick.expression.nodes import (
     substitute,
     walk,
 )
-from slipstick.schema.text import Node, at, canonical, join, plain, problem, value_mark
+from slipstick.schema.text import Node, Table, at, canonical, join, plain, problem, value_mark
 from slipstick.units import InBaseUnits, parse, show, to_base
 
 if TYPE_CHECKING:
@@ -348,13 +349,27 @@ class Described(Spec):
 SpecType = TypeVar("SpecType", bound=BaseModel)
 
 
-def validate(model: type[SpecType], node: Node) -> SpecType:
+Once = Callable[[Hashable, Callable[[], Any], object], Any]
+"""Gives what is made of something kept under a key, made the first time only, as `slipstick.schema.library.Library.once`."""
+
+
+def validate(model: type[SpecType], node: Node, once: Once | None = None) -> SpecType:
     """Check a tree against a spec model.
+
+    Parameters
+    ----------
+    model, node : the spec model, and the tree
+    once : keeps the parts that were checked, so that a part of several trees, such as their machine, is checked once
 
     Raises
     ------
     SpecError : everything that is wrong, each at its line
     """
+    if once and isinstance(node, Table):
+        try:
+            return _validated(model, node, once)
+        except ValidationError:
+            pass  # what is wrong in a part is told as that of the whole
     data = plain(node)
     try:
         return model.model_validate(data)
@@ -365,6 +380,21 @@ def validate(model: type[SpecType], node: Node) -> SpecType:
         astray = model.astray(data) if issubclass(model, Described) else []
         names = [problem(node, each.path, each.message, each.key) for each in astray]
         raise SpecError([*problems_in(model, node, error), *names]) from None
+
+
+def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
+    """Check a table by its parts: pydantic takes a spec that stands in the place of its keys as it is."""
+    data: dict[str, Any] = {}
+    for key, entry in node.entries.items():
+        kind = model.model_fields[key].annotation if key in model.model_fields else None
+        if isinstance(kind, UnionType):  # a part that may be left out
+            kind = next(iter({*get_args(kind)} - {NoneType})) if len(get_args(kind)) == 2 else None
+        if isinstance(entry.node, Table) and isinstance(kind, type) and issubclass(kind, Spec):
+            check = partial(_validated, kind, entry.node, once)
+            data[key] = once((kind, id(entry.node)), check, entry.node)
+        else:
+            data[key] = plain(entry.node)
+    return model.model_validate(data)
 
 
 def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
@@ -768,8 +798,8 @@ class _Context:
         return _Context(known.get(spec.source, spec.source) or self.source, known)
 
 
-def entries(spec: BaseModel, prefix: str = "") -> Iterator[DescribedValue]:
-    """Yield every quantity of a checked spec, with its path under `prefix`, in the order of the format."""
+def entries(spec: object, prefix: str = "") -> Iterator[DescribedValue]:
+    """Yield every quantity of a checked spec, or of a part of it, with its path under `prefix`, in the order of the format."""
     yield from _entries(spec, prefix, "", _Context())
 
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Answer, Value
@@ -27,8 +27,8 @@ from slipstick.report.formatting import (
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.inputs import Settings, build, described, resolve
-from slipstick.schema.kinds.quantity import DescribedValue, entries
+from slipstick.schema.inputs import Settings, build, described, resolved_with
+from slipstick.schema.kinds.quantity import DescribedValue
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
@@ -307,7 +307,7 @@ class _CaseRanking:
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
         node = quantity_node(given.value * (1.0 + change), str(given.dimension), Mark("rank", 1, 1))
         try:
-            changed = build(self.case.inputs.with_value(path, node, self.study.library))
+            changed = build(self.case.inputs.with_value(path, node))
         except SpecError:
             return Answer("rank", "", {"time_saved": Value(None, "1")}, exact=True)
         options = changed.options
@@ -380,7 +380,7 @@ class _ChangeReader:
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:
         self.case, self.rank, self.study = case, rank, study
-        now_known = described(resolve(settings, study.library))
+        now_known = described(resolved_with(settings, study.library))
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
         neutral = {
@@ -393,13 +393,15 @@ class _ChangeReader:
 
     def read(self, technology: str) -> _CaseChanges:
         changed = {name: self._changed(name, self.before.built.entries) for name in self.rank.changes}
-        pairs: dict[tuple[str, ...], _ChangedPoint] = {}
-        for index, one in enumerate(changed) if self.rank.budget is not None else ():
-            # The others are laid over the first, so that factors on one quantity multiply.
-            laid = described(resolve({**self.settings, **changed[one]}, self.study.library))
-            for two in list(changed)[index + 1 :]:
-                pairs[one, two] = self._point({**changed[one], **self._changed(two, laid)})
         singles = {name: self._point(each) for name, each in changed.items()}
+        pairs: dict[tuple[str, ...], _ChangedPoint] = {}
+        for one, two in combinations(changed, 2) if self.rank.budget is not None else ():
+            (case, values), (other, further) = singles[one], singles[two]
+            if case is other is self.before and self.before.inputs.apart(values, further):
+                pairs[one, two] = case, {**values, **further}
+            else:
+                # The second is laid over the first, so that factors on one quantity multiply.
+                pairs[one, two] = self._point({**changed[one], **self._changed(two, _laid(*singles[one]))})
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
     def _changed(self, name: str, known: Mapping[str, DescribedValue]) -> dict[str, Node]:
@@ -424,11 +426,18 @@ class _ChangeReader:
         paths = {path: canonical(inputs.tree, path) for path in nodes}
         if self.before.built.can_vary(paths.values()):
             for path, node in nodes.items():
-                inputs = inputs.with_value(path, node, self.study.library)
-            given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
-            if given.keys() >= set(paths.values()):  # else one is a formula, perhaps
-                return self.before, {name: given[name].value for name in paths.values()}
+                inputs = inputs.with_value(path, node)
+            given = {name: found.value for name in paths.values() if (found := inputs.given(name))}
+            if given.keys() >= {*paths.values()}:  # else one is a formula, perhaps
+                return self.before, given
         return evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {}
+
+
+def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, DescribedValue]:
+    """Describe the quantities at a changed point."""
+    known = case.built.entries
+    given = {path: replace(known[path].given, value=value) for path, value in values.items()}
+    return {**known, **{path: replace(known[path], given=each) for path, each in given.items()}}
 
 
 def _now(known: Mapping[str, DescribedValue], path: str) -> tuple[float, str] | None:

@@ -15,8 +15,7 @@ from slipstick.method.sign_changes import Change, decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
-from slipstick.schema.kinds.quantity import entries
+from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
 from slipstick.schema.text import Scalar, canonical
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
@@ -223,13 +222,13 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     written, settings = study.written(place), study.cases[case]
     range_of, only_whole = _axis(spec), False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
-        inputs = resolve(settings, study.library)
+        inputs = resolved_with(settings, study.library)
         _check_ends(spec.of, place, inputs, study)
         only_whole = spec.step is None and _is_whole(spec, place, inputs, study)
         if only_whole:
             range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
     nodes = axis_nodes(range_of, written, place)
-    axis = axis_of(spec.of, nodes, resolve(settings, study.library), study.library)
+    axis = axis_of(spec.of, nodes, resolved_with(settings, study.library), study.library)
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
     values = list(map(float, axis.values))
@@ -238,7 +237,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     places = _rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(built.inputs.tree, spec.of)
-    shapes = path not in built.free
+    shapes = not built.built.computed_from([path])
     if shapes and spec.step is None and not only_whole:
         near = did_you_mean(spec.of, sorted(built.free))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
@@ -261,7 +260,7 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
     if not isinstance(first, Scalar) or not isinstance(first.value, int):
         return False
     try:
-        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark), study.library).checked()
+        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark)).checked()
     except SpecError:
         return True
     return False
@@ -274,7 +273,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
     for key in ("from", "to"):
         node = study.written((*place, key))
         try:
-            there = _dimension(inputs.with_value(path, node, study.library), path)
+            there = _dimension(inputs.with_value(path, node), path)
         except SpecError as error:
             problems += error.problems
             continue
@@ -286,9 +285,8 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
 
 def _dimension(inputs: Inputs, path: str) -> str:
     """Give the dimension of the quantity at a path, checked with everything else; nothing if there is none."""
-    name = canonical(inputs.tree, path)
-    found = (each.given.dimension for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == name)
-    return str(next(found, ""))
+    found = inputs.given(path)
+    return str(found.dimension) if found else ""
 
 
 def _axis(spec: SeekSpec) -> AxisSpec:
