@@ -23,6 +23,7 @@ from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import (
     MACHINE,
+    Described,
     DescribedValue,
     Given,
     Quantity,
@@ -586,9 +587,8 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
         words, given = _shaping_words(inputs, found), {path: each.given.value for path, each in found.items()}
         shape = cache(partial(_shared_shape, library.once(("shapes", words), list), given, own))
         # Models that differ in numbers alone need the same of their machine.
-        sample = (
-            library.once(("sample", words, frozenset(given)), lambda: ModelShape(part()) if part else None) or shape()
-        )
+        there = frozenset(path for path in given if not path.startswith(_FACTORS))
+        sample = library.once(("sample", words, there), lambda: ModelShape(part()) if part else None) or shape()
     else:
         sample = ModelShape(part()) if part else shape()
     _check_machine(inputs, numbers, sample)
@@ -603,12 +603,18 @@ def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
     return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known, shapeless)
 
 
+_FACTORS = f"{TECHNOLOGY}."
+
+
 def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
     """Give all of a program's inputs but its numbers; technologies multiply times, so they do not shape a program."""
     words = tuple(
         (path, each.value)
         for path, each in leaves(inputs.tree)
-        if not path.startswith("technology.") and path not in found and path.rpartition(".")[0] not in found
+        if not path.startswith(_FACTORS)
+        and path not in found
+        and (above := path.rpartition("."))[0] not in found
+        and above[2] not in Described.model_fields
     )
     return inputs.name, words, tuple(map(id, inputs.data.values()))
 
@@ -617,7 +623,7 @@ def _shared_shape(
     alike: list[tuple[dict[str, float], ModelShape]], numbers: Mapping[str, float], own: Callable[[], Subject]
 ) -> ModelShape:
     """Build a program, or take the shape of one that differs only in numbers that times are computed from."""
-    given = {path: each for path, each in numbers.items() if not path.startswith("technology.")}
+    given = {path: each for path, each in numbers.items() if not path.startswith(_FACTORS)}
     # What shapes the first of them shapes the others: only those with the same values of it are looked at.
     shaping = {path: each for path, each in given.items() if not alike or path not in alike[0][1].parameters}
     for before, shape in alike:

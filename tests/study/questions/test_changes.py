@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.schema.inputs import Inputs
+from slipstick.schema.text import Node
 from slipstick.study.check import check_file
 from slipstick.study.questions.rank import ChangeRanking, RankResult
 from tests.questions import reported, result_of
@@ -163,3 +165,44 @@ def test_nothing_is_compiled_before_it_is_solved(folder: Path, monkeypatch: pyte
     Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{RANK}")
     check_file(Path("study.yaml"))
     assert not asked
+
+
+LOCKS = """\
+study: 1
+base:
+  {model: grain/unit, machine: sequent-symmetry-s81, accesses: 0, compute: 500, critical: 20, scv: 1, lock: back-off, competitors: 3}
+rank:
+  changes:
+    longer: {set: {machine.locks.back-off.base: 40 us}, cost: 1}
+    shorter: {set: {machine.locks.back-off.most: 20 us}, cost: 1}
+    fewer: {times: {compute: 0.5}, cost: 1}
+    short: {times: {critical: 0.5}, cost: 1}
+  budget: 2
+"""
+
+
+def test_a_pair_is_refused_where_a_rule_is_about_both(tmp_path: Path) -> None:
+    """Each change is allowed alone; the two give a back-off that begins with more than its most."""
+    (tmp_path / "study.yaml").write_text(LOCKS)
+    with pytest.raises(SpecError) as caught:
+        check_file(tmp_path / "study.yaml")
+    assert "an exponential back-off needs a most of at least its base" in str(caught.value)
+    for name in ("longer", "shorter"):
+        kept = "\n".join(line for line in LOCKS.splitlines() if f"  {name}:" not in line)
+        (tmp_path / "study.yaml").write_text(kept)
+        assert check_file(tmp_path / "study.yaml") == "study"
+
+
+def test_pairs_without_a_common_rule_are_not_checked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four changes make six pairs; only the two of the machine are put together."""
+    (tmp_path / "study.yaml").write_text(LOCKS.replace("most: 20 us", "most: 80 us"))
+    checked: list[str] = []
+    with_value = Inputs.with_value
+
+    def counted(inputs: Inputs, path: str, node: Node) -> Inputs:
+        checked.append(path)
+        return with_value(inputs, path, node)
+
+    monkeypatch.setattr(Inputs, "with_value", counted)
+    check_file(tmp_path / "study.yaml")
+    assert len(checked) == 4 + 2
