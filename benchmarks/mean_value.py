@@ -31,6 +31,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.limits import limited
 from slipstick.method.mean_value import MeanValue, closed
+from slipstick.method.mean_value.visits import whole_service_weight
 from slipstick.model.activity import (
     MODES,
     Activity,
@@ -59,7 +60,6 @@ from slipstick.model.system import (
     open_model,
     phased_model,
 )
-from slipstick.queueing.residual_wait import whole_service_weight
 from slipstick.vocabulary import READER_WRITER_ORDERS
 
 SCVS = (0.25, 1.0, 4.0, 0.0)

@@ -13,6 +13,27 @@ from slipstick.errors import UnknownNameError
 HELD = ", which its interval holds"
 """Ends the words on a value beyond a bound that is no contradiction: its interval reaches the bound."""
 
+OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
+"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
+
+LOW, HIGH = "low", "high"
+
+_SECONDS = (
+    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
+    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "time_until"),
+)
+_UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
+
+
+def unit_of(name: str) -> str:
+    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
+
+    >>> unit_of("low[throughput[jobs]]")
+    '1/s'
+    """
+    kind, _, inside = name.partition("[")
+    return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
+
 
 @dataclass(frozen=True, slots=True)
 class Value:

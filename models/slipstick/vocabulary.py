@@ -62,15 +62,6 @@ class Discipline:
         return self.blind or self.ranked
 
     @property
-    def overtaking(self) -> bool:
-        """Whether customers overtake each other in the queue without regard to class.
-
-        Waiting times vary more than in the order of arrival, and where several closed classes differ in service, so do
-        the means: a class that comes back sooner overtakes more.
-        """
-        return self.blind and self.order != ARRIVAL
-
-    @property
     def blind(self) -> bool:
         """Whether it takes its next customer without regard to class and service time, and serves it to the end.
 
@@ -109,6 +100,13 @@ NETWORK_DISCIPLINES = tuple(DISCIPLINES)
 ACTIVITY_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.in_activities)
 SIMULATED_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if not each.delay)
 """What the simulator takes for a station; a delay is not a station there."""
+
+OVERTAKING_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.blind and each.order != ARRIVAL)
+"""Those by which customers overtake each other in the queue without regard to class.
+
+Waiting times vary more than in the order of arrival, and where several closed classes differ in service, so do the means: a
+class that comes back sooner overtakes more.
+"""
 
 LOSS, REPEAT, BEFORE_SERVICE, AFTER_SERVICE = "loss", "repeat", "before-service", "after-service"
 BLOCKING = {

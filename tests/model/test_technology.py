@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.names import Labels
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.model.system import Model, scaled
+from slipstick.model.system import Labels, Model, scaled
 from tests.closed_form import solve
 from tests.strategies import models, quick
 

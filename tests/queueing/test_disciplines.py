@@ -20,9 +20,7 @@ from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
-from slipstick.vocabulary import DISCIPLINES
-
-OVERTAKING = [name for name, each in DISCIPLINES.items() if each.overtaking]
+from slipstick.vocabulary import OVERTAKING_DISCIPLINES
 
 SECOND_MOMENT: dict[str, Callable[[float], float]] = {
     "fcfs": lambda load: 1.0,
@@ -58,7 +56,7 @@ def test_response_times_vary_as_theory_says(discipline: str, load: float, scv: f
     assert times.var() == pytest.approx(second - wait**2 + scv, rel=0.06)
 
 
-@pytest.mark.parametrize("discipline", OVERTAKING)
+@pytest.mark.parametrize("discipline", OVERTAKING_DISCIPLINES)
 class TestMeans:
     def test_exact_methods_take_one_exponential_service_time(self, discipline: str) -> None:
         def of(name: str) -> QueueingNetwork:
@@ -129,7 +127,7 @@ class TestMeans:
             solve(model, method="mean-value")
 
 
-@pytest.mark.parametrize("discipline", OVERTAKING)
+@pytest.mark.parametrize("discipline", OVERTAKING_DISCIPLINES)
 def test_several_servers_have_a_product_form(discipline: str) -> None:
     arrays = network_arrays([1.0, 0.7], population=5, discipline=[discipline, "ps"], servers=[2, 1])
     np.testing.assert_allclose(solve_markov_chain(arrays).queue, exact(arrays).queue, rtol=1e-9)

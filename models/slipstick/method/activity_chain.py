@@ -24,9 +24,17 @@ from slipstick.method.answers import Flags, Remarks, Values
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.closed import MeanValueTable, out_of_range, uncountable
 from slipstick.method.mean_value.maxima import nonzero
-from slipstick.method.names import BARRIER, IDLE_PROCESSORS
 from slipstick.model import activity as act
-from slipstick.model.system import ClosedPopulation, Lock, Model, PhasedPopulation, ReaderWriterLock, Station
+from slipstick.model.system import (
+    BARRIER,
+    IDLE_PROCESSORS,
+    ClosedPopulation,
+    Lock,
+    Model,
+    PhasedPopulation,
+    ReaderWriterLock,
+    Station,
+)
 from slipstick.queueing.markov.chain import Rows, Transitions, explore_rows, mean_times, stationary
 from slipstick.service_times import LEAST_SCV, phase_type
 from slipstick.vocabulary import DISCIPLINES, LOCKS, MARKOV_CHAIN, MEAN_VALUE, RANDOM, REVERSE, SHARED

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import HELD, Answer, Limit, Value
+from slipstick.answer import HELD, Answer, Limit, Value, unit_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Array, Tape
@@ -30,8 +30,7 @@ from slipstick.law.account import (
     SPEEDUP,
     WORDS_ACCESSED_RANDOMLY,
 )
-from slipstick.method.names import Labels, unit_of
-from slipstick.model.system import Model, SingleProcessor
+from slipstick.model.system import Labels, Model, SingleProcessor
 from slipstick.vocabulary import MOST_HOLDERS
 
 if TYPE_CHECKING:

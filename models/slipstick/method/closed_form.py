@@ -85,7 +85,6 @@ from slipstick.method.answers import (
     at,
     only,
 )
-from slipstick.method.names import BARRIER, IDLE_PROCESSORS, MONITOR
 from slipstick.model.activity import (
     Activity,
     Ask,
@@ -103,6 +102,9 @@ from slipstick.model.activity import (
     steps,
 )
 from slipstick.model.system import (
+    BARRIER,
+    IDLE_PROCESSORS,
+    MONITOR,
     HeldResource,
     Model,
     OpenPopulation,

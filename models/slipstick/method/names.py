@@ -10,28 +10,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation, Semaphores, SuperstepPopulation, TaskPool
+from slipstick.model.system import (
+    BARRIER,
+    IDLE_PROCESSORS,
+    MONITOR,
+    Barrier,
+    Labels,
+    Lock,
+    Model,
+    PhasedPopulation,
+    Semaphores,
+    SuperstepPopulation,
+)
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
-
-BARRIER, IDLE, MONITOR = "barrier", "idle", "monitor"
-"""Components of the account that are not written in a model."""
-
-IDLE_PROCESSORS = "idle:processors"
-"""Label of the time of processors without work; no step can have this name."""
 
 THINK = "think"
 """What the account of a network books thinking to."""
-
-OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
-"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
-
-LOW, HIGH = "low", "high"
 
 TIME_QUANTILES = (0.5, 0.95, 0.99)
 """Of the time of a cycle; given by simulation."""
@@ -39,27 +39,12 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """Of the response times of a network, where they are known."""
 
-_SECONDS = (
-    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
-    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "time_until"),
-)
-_UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
 _AT = re.compile(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
     r"(?P<time>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?|parameters\.[A-Za-z0-9_-]+)\]"
 )
-
-
-def unit_of(name: str) -> str:
-    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
-
-    >>> unit_of("low[throughput[jobs]]")
-    '1/s'
-    """
-    kind, _, inside = name.partition("[")
-    return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
 
 
 def until(name: str) -> tuple[str, int] | None:
@@ -263,41 +248,3 @@ def _resources(model: Model, waiting: bool) -> list[str]:
         return [name for name in used if name in model.resources and model.population.groups]
     there = (name for name, each in model.resources.items() if not isinstance(each, Barrier | Semaphores))
     return list(dict.fromkeys([*there, *model.counters, *used]))
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
-
-    Parameters
-    ----------
-    steps : component and technology class of each step
-    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
-    """
-
-    steps: Mapping[str, tuple[str, str]]
-    others: str = "wait"
-
-    @classmethod
-    def of(cls, model: Model, others: str = "wait") -> Labels:
-        """Read the steps of a model."""
-        known = {step.name: (step.component, step.technology) for step in model.steps}
-        for name, each in model.resources.items():
-            if isinstance(each, TaskPool):
-                known |= {name: (each.component, "application"), f"{MONITOR}:{name}": (MONITOR, "software")}
-                known[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
-        return cls(known, others)
-
-    def component(self, label: str) -> str:
-        """Give the component that a label is part of; waiting is a component of its own."""
-        return self._both(label)[0]
-
-    def technology(self, label: str) -> str:
-        """Give the technology class of a label; waiting is a class of its own."""
-        return self._both(label)[1]
-
-    def _both(self, label: str) -> tuple[str, str]:
-        if label.startswith(f"{BARRIER}:") and label not in self.steps:
-            return BARRIER, "software"
-        idle = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
-        return self.steps.get(label, idle)

@@ -31,8 +31,7 @@ from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.names import Labels
-from slipstick.model.system import Model, PhasedPopulation
+from slipstick.model.system import Labels, Model, PhasedPopulation
 from slipstick.results.study import Provenance
 
 USEFUL, ONE = "useful", "one-processor"

@@ -71,6 +71,12 @@ USED_BY = {
 }
 """The kinds of resources that each kind of step takes."""
 
+BARRIER, IDLE, MONITOR = "barrier", "idle", "monitor"
+"""Components of the account that are not written in a model."""
+
+IDLE_PROCESSORS = "idle:processors"
+"""Label of the time of processors without work; no step can have this name."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
@@ -859,6 +865,44 @@ def _check_waits(model: Model) -> None:
 
     for body in model.bodies:
         check(body, (), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
+
+    Parameters
+    ----------
+    steps : component and technology class of each step
+    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
+    """
+
+    steps: Mapping[str, tuple[str, str]]
+    others: str = "wait"
+
+    @classmethod
+    def of(cls, model: Model, others: str = "wait") -> Labels:
+        """Read the steps of a model."""
+        known = {step.name: (step.component, step.technology) for step in model.steps}
+        for name, each in model.resources.items():
+            if isinstance(each, TaskPool):
+                known |= {name: (each.component, "application"), f"{MONITOR}:{name}": (MONITOR, "software")}
+                known[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
+        return cls(known, others)
+
+    def component(self, label: str) -> str:
+        """Give the component that a label is part of; waiting is a component of its own."""
+        return self._both(label)[0]
+
+    def technology(self, label: str) -> str:
+        """Give the technology class of a label; waiting is a class of its own."""
+        return self._both(label)[1]
+
+    def _both(self, label: str) -> tuple[str, str]:
+        if label.startswith(f"{BARRIER}:") and label not in self.steps:
+            return BARRIER, "software"
+        idle = (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+        return self.steps.get(label, idle)
 
 
 def is_processor(resource: str) -> bool:

@@ -36,7 +36,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
 from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
-from slipstick.vocabulary import DISCIPLINES
+from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Shift = tuple[Array, Array]
 """Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
@@ -428,7 +428,7 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
     for k, (name, why) in enumerate(zip(network.stations, network.without_product_form, strict=True)):
         visitors = (network.demand[:, :, k] != 0).any(axis=0)
         several = visitors.sum() > 1 and (visitors & network.closed).any()
-        if why and several and DISCIPLINES[network.discipline[k]].overtaking:
+        if why and several and network.discipline[k] in OVERTAKING_DISCIPLINES:
             raise ModelError(
                 f"{name} {why}; approximate methods take that for one class only; ask for markov-chain or simulation"
             )

@@ -87,28 +87,6 @@ def finite_source_residual(customers: int, elsewhere: Array, service: Array, scv
     return found
 
 
-def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
-    """Give the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z) / 2).
-
-    An arrival that ends a long line comes at a random moment of a service. At a queue that never runs empty, processors
-    leave and come back in step with the services, so that an arrival meets a service that has just begun. The weight is
-    a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
-    service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
-    16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %; 1.0,
-    5.6 and 7.0 % without the rule (benchmarks/mean_value.py --repair).
-
-    Parameters
-    ----------
-    utilization : of the queue [1]
-    processors : N
-    scv : z [1]
-    """
-    busy = np.where(utilization.real < 1, utilization, 1.0)
-    # The power is taken as a logarithm, which 0 does not have.
-    weight: Array = np.exp(np.log(busy + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
-    return weight
-
-
 def _binomial_sum(count: int, logs: Array) -> Array:
     """Sum C(count, k) exp(logs[k]) over k = 1..count."""
     k = np.arange(1, count + 1)

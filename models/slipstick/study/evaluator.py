@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
+from slipstick.method.names import AnswerNames
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library

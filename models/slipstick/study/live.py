@@ -17,10 +17,9 @@ from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
-from slipstick.method.names import Labels
 from slipstick.model.activity import Choice, Fork, Pipeline, each_once
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.model.system import Labels, Model
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings

@@ -16,10 +16,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer
+from slipstick.answer import OVERHEAD, Answer
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
-from slipstick.method.names import OVERHEAD, is_transient
+from slipstick.method.names import is_transient
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.results.study import Provenance

@@ -17,11 +17,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, unit_of
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.late import np
 from slipstick.limits import limited
-from slipstick.method.names import first_quantity, unit_of
+from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
 from slipstick.results.study import Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slipstick.answer import Answer
+from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, np
-from slipstick.method.names import OVERHEAD, is_transient
+from slipstick.method.names import is_transient
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
 from slipstick.schema.kinds.quantity import Given, read_condition

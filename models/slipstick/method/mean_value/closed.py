@@ -47,18 +47,13 @@ from slipstick.method.mean_value.visits import (
     queues_of,
     visit_trees,
     visits_in,
+    whole_service_weight,
     without_holding,
 )
-from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation, Station
-from slipstick.queueing.residual_wait import (
-    finite_source_numbers,
-    finite_source_residual,
-    residual_time,
-    whole_service_weight,
-)
-from slipstick.vocabulary import DISCIPLINES, SHARED
+from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
+from slipstick.queueing.residual_wait import finite_source_numbers, finite_source_residual, residual_time
+from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
 Population = tuple[int, ...]
 """Processors of each group."""
@@ -321,14 +316,12 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
 def _refuse_in_groups(model: Model) -> None:
     """Refuse barriers and stations where groups wait unequally long."""
     barriers = [node.name for body in model.bodies for node in steps(body) if isinstance(node, BarrierWait)]
-    stations = {
-        name: DISCIPLINES[each.discipline] for name, each in model.resources.items() if isinstance(each, Station)
-    }
+    stations = {name: each.discipline for name, each in model.resources.items() if isinstance(each, Station)}
     found = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
     found += [
-        f"{name} is {each.title}, where groups wait unequally long"
+        f"{name} is {DISCIPLINES[each].title}, where groups wait unequally long"
         for name, each in stations.items()
-        if each.overtaking
+        if each in OVERTAKING_DISCIPLINES
     ]
     if found:
         raise NoAnswerError(f"{found[0]}; mean-value has no answer for that, simulation may")

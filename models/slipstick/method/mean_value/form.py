@@ -58,7 +58,7 @@ from slipstick.model.system import (
     is_processor,
 )
 from slipstick.service_times import LEAST_SCV
-from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE
+from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE, OVERTAKING_DISCIPLINES
 
 _SLOPES_AT_ONCE = 512
 """Derivatives in one recursion: what they take of memory grows with their number times that of visits."""
@@ -306,7 +306,9 @@ def _parts(model: Model) -> dict[str, list[str]]:
         "unlike services": [
             name for name, (_, kind) in stations.items() if kind.product_form != ANY_SERVICE and _unlike(model, name)
         ],
-        "out of order": [name for name, (_, kind) in stations.items() if maxima and kind.overtaking],
+        "out of order": [
+            name for name, (each, _) in stations.items() if maxima and each.discipline in OVERTAKING_DISCIPLINES
+        ],
         # Of an open stream the probability that all servers are busy is exact.
         "several servers": [name for name, (each, _) in stations.items() if not stream and each.servers > 1],
         "locks": [name for name, each in held.items() if isinstance(each, Lock | Monitor)],

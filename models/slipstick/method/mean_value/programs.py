@@ -46,9 +46,16 @@ from slipstick.method.mean_value.maxima import (
 )
 from slipstick.method.mean_value.traversal import Traversal, is_contended, ordered_ends, synchronized_start
 from slipstick.method.mean_value.visits import Numbers
-from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.system import Model, Phase, PhasedPopulation, Superstep, SuperstepPopulation, is_processor
+from slipstick.model.system import (
+    IDLE_PROCESSORS,
+    Model,
+    Phase,
+    PhasedPopulation,
+    Superstep,
+    SuperstepPopulation,
+    is_processor,
+)
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
 """Of the waits in a superstep: most iterations, and the last change as a part of its time that ends them [1]."""

@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Value
+from slipstick.answer import Value, unit_of
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.limits import check_cost
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
-from slipstick.method.names import QUANTILES, THINK, unit_of
+from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.form import CompiledNetwork, assumed
 from slipstick.method.networks.solvers import unsolvable

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer, Value, unit_of
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.method.names import moment, unit_of, until
+from slipstick.method.names import moment, until
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable

@@ -12,7 +12,6 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.limits import check_cost
 from slipstick.method.closed_form import Saturation
-from slipstick.method.names import BARRIER, MONITOR, Labels
 from slipstick.model.activity import (
     Activity,
     Ask,
@@ -29,10 +28,13 @@ from slipstick.model.activity import (
     steps,
 )
 from slipstick.model.system import (
+    BARRIER,
+    MONITOR,
     Barrier,
     ClosedPopulation,
     Group,
     HeldResource,
+    Labels,
     Lock,
     Model,
     Monitor,

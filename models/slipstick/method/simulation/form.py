@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer, Value, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.nodes import Parameter, total
 from slipstick.expression.tape import Array, Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
 from slipstick.method.closed_form import ClosedForm, ParallelWork
-from slipstick.method.names import IDLE, IDLE_PROCESSORS, TIME_QUANTILES, Labels, unit_of
+from slipstick.method.names import TIME_QUANTILES
 from slipstick.method.simulation.flatten import Flat, flatten
-from slipstick.model.system import Model, SingleProcessor
+from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Result, t_quantile
 from slipstick.sim.plan.builder import ACCESSES
 from slipstick.sim.plan.plan import COUNTER

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
-from slipstick.method.names import OVERHEAD
 from slipstick.report.formatting import (
     as_number,
     as_percent,
