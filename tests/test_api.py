@@ -24,7 +24,6 @@ from slipstick.errors import (
     UnknownNameError,
 )
 from slipstick.law import Law
-from slipstick.method.names import parameters_of_model
 from slipstick.model.machine import Machine, Network
 from slipstick.study.points import SolvableModel
 from slipstick.study.stream import streamed
@@ -367,7 +366,7 @@ class TestPointsInAFile:
 
     def test_a_path_that_nothing_is_computed_from_is_refused(self, tmp_path: Path) -> None:
         law = LAWS["flow-line"]
-        solvable = SolvableModel(law, parameters_of_model(law), None, Simulation())
+        solvable = SolvableModel(law, law.parameters, None, Simulation())
         with pytest.raises(ModelError) as caught:
             streamed(solvable, {"x": np.ones(2)}, tmp_path / "x.parquet")
         assert str(caught.value) == (

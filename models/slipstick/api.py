@@ -411,13 +411,12 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 def _parameters(model: Object) -> Mapping[str, Parameter]:
     """Give everything that can be set of a model that is built already, by path."""
     from slipstick.law import Law
-    from slipstick.method.names import parameters_of_model
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import need_model
 
     if not isinstance(model, QueueingNetwork | Law):
         need_model(model, "solve")
-    return parameters_of_model(model)
+    return model.parameters
 
 
 def _number(path: str, value: Any, known: Mapping[str, Parameter]) -> float:

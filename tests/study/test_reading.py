@@ -9,7 +9,6 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
-from slipstick.method.names import parameters_of_model
 from slipstick.schema.inputs import build, built_with, resolve
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
@@ -43,7 +42,7 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
     for name, each in built.items():
         alone = build(resolve(cases[name], Library()))
         assert each.model == alone.model, name
-        assert each.free == alone.free == frozenset(parameters_of_model(alone.model)), name
+        assert each.free == alone.free == frozenset(alone.model.parameters), name
         assert list(each.shape.names(None)) == list(alone.shape.names(None)), name
 
 

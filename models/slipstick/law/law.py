@@ -101,7 +101,7 @@ class Law:
     @cached_property
     def right(self) -> Expr:
         """The right-hand side over the symbols; raises ModelError unless it is of the dimension of the left."""
-        right: Expr = self.equation(**self._parameters)
+        right: Expr = self.equation(**self.parameters)
         if right.dimension != self.gives.dimension:
             raise ModelError(f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]")
         return right
@@ -109,10 +109,11 @@ class Law:
     @cached_property
     def conditions(self) -> tuple[Comparison, ...]:
         """The conditions under which the law holds."""
-        return read_condition(self.holds, self._parameters) if self.holds else ()
+        return read_condition(self.holds, self.parameters) if self.holds else ()
 
     @property
-    def _parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> dict[str, Parameter]:
+        """A parameter for each symbol on the right, by name."""
         return {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
 
     def __call__(self, **values: Any) -> Any:

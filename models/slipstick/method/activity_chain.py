@@ -23,7 +23,6 @@ from slipstick.limits import check_cost
 from slipstick.method.answers import Flags, Remarks, Values
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.closed import MeanValueTable, out_of_range, uncountable
-from slipstick.method.mean_value.maxima import nonzero
 from slipstick.model import activity as act
 from slipstick.model.system import (
     BARRIER,
@@ -36,7 +35,7 @@ from slipstick.model.system import (
     Station,
 )
 from slipstick.queueing.markov.chain import Rows, Transitions, explore_rows, mean_times, stationary
-from slipstick.service_times import LEAST_SCV, phase_type
+from slipstick.random_times import LEAST_SCV, nonzero, phase_type
 from slipstick.vocabulary import DISCIPLINES, LOCKS, MARKOV_CHAIN, MEAN_VALUE, RANDOM, REVERSE, SHARED
 
 Doing = tuple[Any, ...]

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
-from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
@@ -148,14 +147,6 @@ def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = No
     return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
 
 
-def parameters_of_model(model: Model | QueueingNetwork | Law) -> dict[str, Parameter]:
-    """Give everything that a model is computed from, by path."""
-    if isinstance(model, Law):
-        return {each.name: Parameter(each.name, each.dimension) for each in model.symbols}
-    used = model.expressions(unused=True) if isinstance(model, Model) else dict(model.quantities()).values()
-    return {each.name: each for each in parameters(*used)}
-
-
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
     chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
     members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
@@ -214,7 +205,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         homes = [name for name, each in model.resources.items() if isinstance(each, Lock) and each.home is not None]
         yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
         yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
-        yield from (f"share[time,{name}]" for name in parameters_of_model(model))
+        yield from (f"share[time,{name}]" for name in model.parameters)
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:

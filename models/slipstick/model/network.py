@@ -202,6 +202,11 @@ class QueueingNetwork:
             _changed(getattr(self, name), name, note)
         yield from found
 
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Everything that the network is computed from, by path."""
+        return {each.name: each for each in parameters(*dict(self.quantities()).values())}
+
 
 _BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT, "patience": TIME, "timeout": TIME}
 """What a station says of each class in numbers that may vary."""

@@ -25,6 +25,7 @@ from slipstick.expression.nodes import (
     as_expr,
     log2,
     maximum,
+    parameters,
     total,
     zero,
 )
@@ -710,6 +711,11 @@ class Model:
     def bodies(self) -> tuple[Activity, ...]:
         """The activities of the population: one, or one for each group or phase, or for each processor and barrier."""
         return self.population.bodies
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Everything that the model is computed from, by path; also what resources that no body uses are made of."""
+        return {each.name: each for each in parameters(*self.expressions(unused=True))}
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
         """List every expression that an answer may depend on, each once.

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.service_times import balanced_means
+from slipstick.random_times import balanced_means
 
 Array = NDArray[Any]
 

@@ -470,9 +470,7 @@ class ModelShape:
     @cached_property
     def parameters(self) -> frozenset[str]:
         """The paths that the model is computed from."""
-        from slipstick.method.names import parameters_of_model
-
-        return frozenset(parameters_of_model(self.model))
+        return frozenset(self.model.parameters)
 
     @cached_property
     def technologies(self) -> Sequence[str]:

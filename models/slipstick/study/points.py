@@ -37,7 +37,7 @@ COLUMNS, BRIEF, WHOLE, WHY = "columns", "brief", "whole", "why"
 """What is asked of a block: all columns, the first quantity alone, the answer of a case, why its one point has no answer."""
 
 _COMPUTING = (
-    "answer.py expression late.py law method model queueing results service_times.py sim study/points.py vocabulary.py"
+    "answer.py expression late.py law method model queueing random_times.py results sim study/points.py vocabulary.py"
 )
 """The code that results of a block depend on; what reads files and writes reports does not change them."""
 

@@ -10,7 +10,7 @@ import slipstick
 from slipstick import PROGRAMS, Simulation, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
-from slipstick.method.names import names_of, parameters_of_model
+from slipstick.method.names import names_of
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled
 from slipstick.schema.inputs import built_with
@@ -254,7 +254,7 @@ def test_a_sample_has_names_and_parameters_of_the_whole(name: str) -> None:
     build, build_sample = PROGRAMS["dvsm/application"].builders(on, counts=given, sequential=10.0)
     assert build_sample is not None
     whole, part = build(), build_sample()
-    assert parameters_of_model(part).keys() == parameters_of_model(whole).keys()
+    assert part.parameters.keys() == whole.parameters.keys()
     assert set(names_of(part, None)) < set(names_of(whole, None))
 
 

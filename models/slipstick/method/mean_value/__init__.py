@@ -7,7 +7,7 @@ of that.
 
 A traversal is a function of the waits alone, and the waits are a function of the mean numbers present. So one traversal
 gives the time, its derivatives (complex numbers in) and the account (what is booked to a label scaled by 1 + ih). Every
-time is a mean and a variance (`maxima`).
+time is a mean and a variance (`slipstick.random_times`).
 """
 
 from slipstick.method.mean_value.form import MeanValue

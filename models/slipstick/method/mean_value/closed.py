@@ -24,7 +24,6 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.limits import check_cost
 from slipstick.method.answers import COMPLEX_STEP
-from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.shared_locks import sharing_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
@@ -53,6 +52,7 @@ from slipstick.method.mean_value.visits import (
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
 from slipstick.queueing.residual_wait import finite_source_numbers, finite_source_residual, residual_time
+from slipstick.random_times import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
 Population = tuple[int, ...]

@@ -57,7 +57,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.service_times import LEAST_SCV
+from slipstick.random_times import LEAST_SCV
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE, OVERTAKING_DISCIPLINES
 
 _SLOPES_AT_ONCE = 512
@@ -427,7 +427,7 @@ _OUTSIDE = (
 
 The errors are the worst of benchmarks/mean_value.py, as documentation/methods.md shows them: of constant times; of arrivals at locks and
 forks (95 of 100, and the worst); of nested locks. Those of forks are from its models 501 to 540, of pipelines from
-tests/method/mean_value/test_maxima.py.
+tests/test_random_times.py.
 
 Writers first, of many: the chain has a state for every number of readers inside, readers and writers that wait, so it counts few
 processors, and the wait of more of them is extrapolated; 23 % with 40 processors, a think time of 2 and a fifth of writers, each 1 s.

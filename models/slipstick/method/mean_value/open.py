@@ -19,7 +19,6 @@ from slipstick.method.mean_value.closed import (
     at_points,
     out_of_range,
 )
-from slipstick.method.mean_value.maxima import Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.method.mean_value.visits import (
     PROCESSORS,
@@ -32,6 +31,7 @@ from slipstick.method.mean_value.visits import (
 from slipstick.model.activity import BarrierWait, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
+from slipstick.random_times import Array, RandomTime, added, nonzero
 
 WAITS_INCLUDED = "with the mean-value waits while it is held, which may be too long; simulation may have an answer"
 

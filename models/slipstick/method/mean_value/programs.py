@@ -35,15 +35,6 @@ from slipstick.method.mean_value.closed import (
     out_of_range,
     uncountable,
 )
-from slipstick.method.mean_value.maxima import (
-    Array,
-    RandomTime,
-    added,
-    largest,
-    maximum_of_identical,
-    nonzero,
-    repeated,
-)
 from slipstick.method.mean_value.traversal import Traversal, is_contended, ordered_ends, synchronized_start
 from slipstick.method.mean_value.visits import Numbers
 from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
@@ -56,6 +47,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
+from slipstick.random_times import Array, RandomTime, added, largest, maximum_of_identical, nonzero, repeated
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
 """Of the waits in a superstep: most iterations, and the last change as a part of its time that ends them [1]."""

@@ -25,7 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slipstick.method.mean_value.maxima import (
+from slipstick.method.mean_value.visits import ArrivalState, Queue, whole_service_weight
+from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
+from slipstick.model.system import ClosedPopulation, Model
+from slipstick.queueing.residual_wait import finite_source_residual, residual_time
+from slipstick.random_times import (
     LEAST_VARIED,
     ZERO_TIME,
     Array,
@@ -35,10 +39,6 @@ from slipstick.method.mean_value.maxima import (
     mixture_of,
     nonzero,
 )
-from slipstick.method.mean_value.visits import ArrivalState, Queue, whole_service_weight
-from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
-from slipstick.model.system import ClosedPopulation, Model
-from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 
 if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
-from slipstick.method.mean_value.maxima import Array, RandomTime, added, largest, nonzero, smallest
 from slipstick.method.mean_value.visits import ArrivalState, LockAccess, Numbers, Queue, Visit
 from slipstick.model.system import Lock, Model
+from slipstick.random_times import Array, RandomTime, added, largest, nonzero, smallest
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
 """Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the counter.

@@ -15,7 +15,7 @@ in plain sections and 10 % where pipelines share servers (tests/method/mean_valu
 construct "barriers" of benchmarks/mean_value.py). The sum over k of T(k)/k, T(k) from the steady state
 with k processors, was tried instead: it is 2 to 34 % too long at scv 1 and more than 50 % at scv 0.25.
 
-Source: maxima as in `maxima`; pipelines by Clark, Operations Research 9(2), 1961, 145-162; branches of a fork that use
+Source: maxima as in `slipstick.random_times`; pipelines by Clark, Operations Research 9(2), 1961, 145-162; branches of a fork that use
 one resource: derived here, see `_fork_time`.
 """
 
@@ -28,7 +28,19 @@ from statistics import NormalDist
 
 import numpy as np
 
-from slipstick.method.mean_value.maxima import (
+from slipstick.method.mean_value.visits import (
+    LockAccess,
+    Numbers,
+    Visit,
+    VisitedHold,
+    VisitedStep,
+    mean_service,
+    visit_ratios,
+    visits_in,
+)
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
+from slipstick.model.system import Barrier, Model, Station, is_processor
+from slipstick.random_times import (
     ZERO_TIME,
     Array,
     FittedDistribution,
@@ -45,18 +57,6 @@ from slipstick.method.mean_value.maxima import (
     smallest,
     sum_of,
 )
-from slipstick.method.mean_value.visits import (
-    LockAccess,
-    Numbers,
-    Visit,
-    VisitedHold,
-    VisitedStep,
-    mean_service,
-    visit_ratios,
-    visits_in,
-)
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
-from slipstick.model.system import Barrier, Model, Station, is_processor
 from slipstick.vocabulary import DISCIPLINES, SHARED
 
 _ONE = np.ones(1)

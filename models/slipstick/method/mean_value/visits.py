@@ -40,7 +40,6 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, added, largest, left_over, nonzero
 from slipstick.model.activity import (
     WRITE,
     Activity,
@@ -56,6 +55,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.system import HeldResource, Lock, Model, ReaderWriterLock, Station, is_processor
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
+from slipstick.random_times import ZERO_TIME, Array, RandomTime, added, largest, left_over, nonzero
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)

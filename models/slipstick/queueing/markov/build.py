@@ -14,7 +14,7 @@ from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.state_space import SharedServers, StateSpace, StationState, initial_state, station_state
 from slipstick.queueing.network import NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes
-from slipstick.service_times import PhaseType, exponential, phase_type
+from slipstick.random_times import PhaseType, exponential, phase_type
 from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
 
 

@@ -64,7 +64,7 @@ def solve_markov_chain(
       so comes first, which may release others. For one class at exponential single servers, without think time.
 
     An arrival from outside at a full station is lost in any case. A server that is stopped before service counts as busy.
-    Service times of an scv other than 1 are made of phases with that mean and scv (`slipstick.service_times`).
+    Service times of an scv other than 1 are made of phases with that mean and scv (`slipstick.random_times`).
     Open classes without capacities make the chain infinite. It is truncated where at most a part `error` of their
     mean number lies beyond, if the probability goes on falling geometrically as it does at the truncation.
 

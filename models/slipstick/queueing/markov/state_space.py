@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
-from slipstick.service_times import PhaseType
+from slipstick.random_times import PhaseType
 from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, DISCIPLINES, LOSS, RANDOM, REVERSE, Discipline
 
 Destination = tuple[int, int, complex]

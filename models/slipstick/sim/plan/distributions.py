@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.service_times import LEAST_SCV, balanced_means, phases_below_one
+from slipstick.random_times import LEAST_SCV, balanced_means, phases_below_one
 
 Array = NDArray[np.float64]
 
@@ -226,7 +226,7 @@ _DRAWN = 512
 
 
 def service_time(mean: float, scv: float) -> ServiceTime:
-    """Give the service time of a mean [s] and a squared coefficient of variation, as `slipstick.service_times` defines it.
+    """Give the service time of a mean [s] and a squared coefficient of variation, as `slipstick.random_times` defines it.
 
     >>> [service_time(1.0, scv).kind for scv in (0, 0.5, 0.4, 1, 4)]
     ['deterministic', 'erlang', 'coxian', 'exponential', 'hyperexponential']

@@ -1,11 +1,23 @@
-"""Random times known by mean and variance, and the maximum of several of them.
+"""Random times of a given mean and squared coefficient of variation (scv): one meaning for all methods, sums and maxima.
 
-Independent times: one that varies less than an exponential time is fitted by a distribution whose cube root is normal,
-which is very nearly a gamma distribution (Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688), one
-that varies more by the hyperexponential one that every method means by such an scv (`slipstick.service_times`). Both
-distribution functions are elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special
-functions. Maxima of constants, of exponential and of hyperexponential times are exact but for the integration. Against
-maxima of gamma variates the error is below 1 % (tests/method/mean_value/test_maxima.py).
+The distribution that such a time has:
+
+    scv 0         constant; a Markov chain refuses it
+    0 < scv < 1   a row of exponential phases of which the last may be missing (`phases_below_one`); an Erlang time
+                  where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain refuses and the
+                  simulator draws a gamma time
+    scv 1         exponential
+    scv > 1       one of two exponential phases that contribute half of the mean each (`balanced_means`)
+
+A Markov chain holds the phases (`PhaseType`), the simulator draws them (`slipstick.sim.plan.distributions`), so both
+mean the same model.
+
+Mean value knows a time by mean and variance (`RandomTime`). For the maximum of independent times, one that varies less than
+an exponential time is fitted by a distribution whose cube root is normal, which is very nearly a gamma distribution (Wilson
+and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688), one that varies more by the hyperexponential one above.
+Both distribution functions are elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no
+special functions. Maxima of constants, of exponential and of hyperexponential times are exact but for the integration. Against
+maxima of gamma variates the error is below 1 % (tests/test_random_times.py).
 
 Dependent times, such as the ends of a pipeline's items: `JointlyNormalTimes`, by Clark's formulas.
 """
@@ -20,10 +32,173 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.service_times import balanced_means
+from slipstick.errors import ModelError
 
 Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""
+
+MOST_PHASES = 100
+LEAST_SCV = 1 / MOST_PHASES
+"""The least squared coefficient of variation of a time made of phases."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhaseType:
+    """The time until a small chain ends.
+
+    Parameters
+    ----------
+    start : probability of each phase to be the first [1] [phases]
+    rates : rate at which each phase ends [1/s] [phases]
+    onward : probability of each phase to follow each; what a row lacks of 1 ends the time [1] [phases, phases]
+
+    >>> time = erlang(6.0, 3)
+    >>> print(time.mean, time.scv)
+    6.0 0.333
+    """
+
+    start: Array
+    rates: Array
+    onward: Array
+
+    @property
+    def phases(self) -> int:
+        """Number of phases."""
+        return len(self.rates)
+
+    @property
+    def exits(self) -> Array:
+        """Probability that the time ends with each phase [1] [phases]."""
+        exits: Array = 1.0 - self.onward.sum(axis=1)
+        return exits
+
+    def moment(self, order: int) -> Any:
+        """Give a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
+        away = self.rates[:, None] * (np.eye(self.phases) - self.onward)
+        value: Array = np.ones(self.phases)
+        for k in range(1, order + 1):
+            value = k * np.linalg.solve(away, value)
+        return self.start @ value
+
+    @property
+    def mean(self) -> Any:
+        """The mean [s]."""
+        return self.moment(1)
+
+    @property
+    def scv(self) -> Any:
+        """Squared coefficient of variation [1]."""
+        return self.moment(2) / self.mean**2 - 1.0
+
+
+def exponential(mean: complex) -> PhaseType:
+    """Give one phase of a mean [s].
+
+    >>> exponential(2.0).rates
+    array([0.5])
+    """
+    return PhaseType(np.ones(1), np.array([1.0 / _checked_mean(mean)]), np.zeros((1, 1)))
+
+
+def erlang(mean: complex, phases: int) -> PhaseType:
+    """Give equal phases one after the other; scv = 1 / phases.
+
+    >>> erlang(6.0, 3).rates
+    array([0.5, 0.5, 0.5])
+    """
+    if not 1 <= phases <= MOST_PHASES:
+        raise ModelError(f"an Erlang time has 1 to {MOST_PHASES} phases, got {phases}")
+    first = np.zeros(phases)
+    first[0] = 1.0
+    return PhaseType(first, np.full(phases, phases / _checked_mean(mean)), np.eye(phases, k=1))
+
+
+def balanced_means(scv: complex | Array) -> Any:
+    """Give the probability of the shorter of two phases that contribute half of the mean each; scv at least 1.
+
+        p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
+
+    Source: Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B.
+    """
+    return (1.0 + np.sqrt((scv - 1.0) / (scv + 1.0))) / 2.0
+
+
+def hyperexponential(mean: complex, scv: complex) -> PhaseType:
+    """Give one of two phases; see `balanced_means`.
+
+    >>> print(hyperexponential(1.0, 3.0).scv)
+    3.0
+    """
+    if not complex(scv).real >= 1:
+        raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
+    p = balanced_means(scv)
+    first = np.array([p, 1.0 - p])
+    return PhaseType(first, 2.0 * first / _checked_mean(mean), np.zeros((2, 2)))
+
+
+def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
+    """Give the phases of a time of mean 1 and an scv below 1: equal ones, and one more with a probability.
+
+    Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean scv. They become
+    one exponential time at scv 1, with a derivative. Below, k phases of mean 1 / (k - p) where
+    1/k <= scv < 1/(k - 1), the last of them with probability 1 - p::
+
+        p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)
+
+    Source: Bolch, Greiner, de Meer and Trivedi, Queueing Networks and Markov Chains, Wiley 2006, section 1.3 (two
+    phases); Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B (more).
+
+    Returns
+    -------
+    number of phases that always are, mean of each, probability of the one more, and its mean
+
+    >>> phases_below_one(0.5)
+    (1, 0.5, 1.0, 0.5)
+    >>> phases_below_one(0.25)[0]
+    3
+    """
+    size = complex(scv).real
+    if size >= 0.5:
+        return 1, 0.5, 0.5 / scv, scv
+    # Lowered slightly, so that an scv of 1/k takes k phases.
+    k = int(np.ceil(1.0 / size - 1e-9))
+    p = (k * scv - np.sqrt(k * (1.0 + scv) - k * k * scv)) / (1.0 + scv)
+    return k - 1, 1.0 / (k - p), 1.0 - p, 1.0 / (k - p)
+
+
+def coxian(mean: complex, scv: complex) -> PhaseType:
+    """Give a row of phases of which the last may be missing, with an scv of 0.01 and more; see `phases_below_one`.
+
+    >>> time = coxian(2.0, 0.4)
+    >>> print(time.phases, time.mean, time.scv)
+    3 2.0 0.4
+    """
+    if not LEAST_SCV <= complex(scv).real < np.inf:
+        raise ModelError(f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies less")
+    certain, each, probability, last = phases_below_one(scv)
+    first = np.zeros(certain + 1)
+    first[0] = 1.0
+    means = np.array([*[each] * certain, last]) * _checked_mean(mean)
+    onward = np.eye(certain + 1, k=1, dtype=means.dtype)
+    onward[-2, -1] = probability
+    return PhaseType(first, 1.0 / means, onward)
+
+
+def phase_type(mean: complex, scv: complex) -> PhaseType:
+    """Give a time of a mean and an scv: exponential, hyperexponential above 1, Coxian below.
+
+    >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
+    (1, 2, 4)
+    """
+    if scv == 1:
+        return exponential(mean)
+    return hyperexponential(mean, scv) if complex(scv).real > 1 else coxian(mean, scv)
+
+
+def _checked_mean(mean: complex) -> complex:
+    if not 0 < complex(mean).real < np.inf:
+        raise ModelError(f"a time made of phases needs a finite mean above 0 s, got {mean}")
+    return mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +443,7 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
     order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
         # Of the edges of many times, evenly spaced ones by rank: the mean within 1e-5, the variance within 1e-4
-        # (40 times, tests/method/mean_value/test_maxima.py).
+        # (40 times, tests/test_random_times.py).
         order = order[..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)]
     panels = np.take_along_axis(panels, order, axis=-1)
     width = panels[..., 1:] - panels[..., :-1]
@@ -378,7 +553,7 @@ class JointlyNormalTimes:
     much for many). Cumulants of sums of independent times add up, those that two times share follow the rule of
     covariances (chosen here). Of pipelines of delays alone, half the times are right to 1 % at scv 0.25, 2 % at scv 1 and 4 %
     at 4, and 95 of 100 to 2, 4 and 5 % where all stages are serial. With parallel stages they are too short, as the maxima of
-    many independent items are: 95 of 100 by up to 4, 12 and 25 % (tests/method/mean_value/test_maxima.py).
+    many independent items are: 95 of 100 by up to 4, 12 and 25 % (tests/test_random_times.py).
 
     Source: Clark, Operations Research 9(2), 1961, 145-162: mean, variance and covariances of a maximum.
     """
