@@ -15,6 +15,7 @@ from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.mixed_classes import saturated
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
+from slipstick.queueing.normalizing_constants import geometric
 from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values
 
@@ -349,3 +350,25 @@ def test_a_million_customers_see_what_open_arrivals_see() -> None:
     # M/M/1 and M/M/2 at 0.5 customers a second, and a millionth less for each customer who is already there.
     assert answer.residence[0, 0].tolist() == pytest.approx([2.0, 16 / 15], rel=5e-6)
     assert answer.throughput[0, 0] == pytest.approx(1e6 / (2e6 + 2.0 + 16 / 15), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("points", "length", "paces"),
+    [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)],
+)
+@pytest.mark.parametrize("slope", [0, 1e-20])
+def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
+    points: int, length: int, paces: int, slope: float
+) -> None:
+    """One after the other or in blocks: the same numbers and derivatives, also over a pace of 0."""
+    random = np.random.default_rng(length)
+    series, rates = random.random((points, length)), random.random((paces, points))
+    x, each = (values * (1 + 1j * slope * random.random(values.shape)) for values in (series, rates))
+    each[-1, 0] = 0
+    expected = x.copy()
+    for pace in each:
+        for n in range(1, length):
+            expected[:, n] += pace * expected[:, n - 1]
+    found = geometric(x, *each) if slope else geometric(x.real, *each.real)
+    assert np.allclose(found.real, expected.real, rtol=1e-13, atol=0)
+    assert np.allclose(found.imag, expected.imag, rtol=1e-12, atol=0)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
-from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution, sum_over_stations
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
@@ -189,57 +189,65 @@ def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float)
     """Solve for delays and single servers that are shared: throughput (P, R), residence (P, R, K) and the steps.
 
     With x = X_r D_rk, b = x / (1 + x / N_r), a = sum of b and C (P, R, K) the change: 1 + L = (1 + sum of b C) / (1 - a), and
-    Q = b (1 + L + C) is a function of X; so is the population, which must come out as N.
+    Q = b (1 + L + C) is a function of X; so is the population, which must come out as N. It grows without limit where a
+    station nears saturation, and its reciprocal is nearly straight there: a step is Newton's for the reciprocal, but for a
+    population that is off by more than a factor of two. Of 179 random networks the mean is 5.9 steps, 7.9 without that.
     """
-    alone = np.where(count > 0, 1 / np.maximum(count, 1), 0.0)[:, :, None]
-    kind, diagonal = np.result_type(demand, delay, change), np.arange(count.shape[1])
+    idle, kind = count == 0, np.result_type(demand, delay, change)
+    own, away = 1 / np.maximum(count, 1)[:, :, None], delay + idle
     flow, settled = _flow_of_alike_queues(demand, delay, count).astype(kind), np.zeros(len(count), dtype=bool)
+    keeps = len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
         x = flow[:, :, None] * demand
-        once = 1 / (1 + x * alone)
+        once = 1 / (1 + x * own)
         load = x * once
-        spare = 1 - load.sum(axis=1)
-        each = _congestion(load, spare, change)
+        spare, each = _congestion(load, change)
         part = demand * once * once
         slope = part * each
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
-        steep = (load / spare[:, None]) @ slope.transpose(0, 2, 1)
-        steep[:, diagonal, diagonal] += delay + slope.sum(axis=2) + (count == 0)
-        missing = count - flow * delay - (load * each).sum(axis=2)
-        move = np.where((count > 0) & ~settled[:, None], np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
-        flow = flow + _within(flow.real, move.real, part.real, spare.real)[:, None] * move
+        steep = (load / spare) @ slope.transpose(0, 2, 1)
+        steep.reshape(len(count), -1)[:, :: count.shape[1] + 1] += away + sum_over_stations(slope)
+        present = flow * delay + sum_over_stations(load * each)
+        missing = (count - present) * np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
+        move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
+        if keeps:
+            move = np.where(idle | settled[:, None], 0, move)
+        flow = flow + _within((flow + idle).real, move.real, part.real, spare.real) * move
         settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
         if settled.all():
-            once = 1 / (1 + flow[:, :, None] * demand * alone)
-            load = flow[:, :, None] * demand * once
-            return flow, demand * once * _congestion(load, 1 - load.sum(axis=1), change), step
+            x = flow[:, :, None] * demand
+            once = 1 / (1 + x * own)
+            return flow, demand * once * _congestion(x * once, change)[1], step
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
 
 
-def _congestion(load: Array, spare: Array, change: Array | float) -> Array:
-    """Give 1 + L + C."""
-    seen = (load * change).sum(axis=1) if isinstance(change, np.ndarray) else 0.0
-    met: Array = ((1 + seen) / spare)[:, None] + change
-    return met
+def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
+    """Give 1 - a (P, 1, K) and 1 + L + C, (P, 1 or R, K)."""
+    spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
+    if isinstance(change, float):
+        return spare, 1 / spare
+    return spare, (1 + (load * change).sum(axis=1, keepdims=True)) / spare + change
 
 
 def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
-    """Give throughputs as if all queues were alike, with no station loaded above `MOST_AT_ONCE`: (P, R)."""
-    alike = 1 + (count.sum(axis=1, keepdims=True) - 1) / max(1, demand.shape[2])
+    """Give throughputs as if all queues were alike, with no station loaded above N / (1 + N), all classes: (P, R)."""
+    total = count.sum(axis=1, keepdims=True)
+    alike = 1 + (total - 1) / max(1, demand.shape[2])
     cycle = delay.real + demand.real.sum(axis=2) * np.maximum(alike, 1)
     flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
-    busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=MOST_AT_ONCE, keepdims=True)
-    return np.asarray(flow * (MOST_AT_ONCE / busiest))
+    most = total / (1 + total)
+    busiest = (flow[:, :, None] * demand.real).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
+    return np.asarray(flow * (most / np.where(busiest > most, busiest, np.maximum(most, 1e-300))))
 
 
 def _within(flow: Array, move: Array, part: Array, spare: Array) -> Array:
-    """Give the part of a step that takes at most `MOST_AT_ONCE` of a throughput and of what a station has to spare: (P,).
+    """Give the part of a step that takes at most `MOST_AT_ONCE` of a throughput and of what a station has to spare: (P, 1).
 
     A load is concave over the throughput, so that it grows by no more than its slope `part` says.
     """
-    taken = ((move[:, :, None] * part).sum(axis=1) / spare).max(axis=1, initial=MOST_AT_ONCE)
-    lost = (-move / np.where(flow > 0, flow, 1)).max(axis=1, initial=MOST_AT_ONCE)
-    return np.asarray(MOST_AT_ONCE / np.maximum(taken, lost))
+    taken = np.add.reduce(move[:, :, None] * part, axis=1, keepdims=True) / spare
+    lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
+    return np.asarray(MOST_AT_ONCE / np.maximum(np.maximum.reduce(taken, axis=2, initial=MOST_AT_ONCE), lost))
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
@@ -248,7 +256,7 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
     A point that has settled stays as it is while others move, so that its answer does not depend on theirs. Points with
     derivatives, which differ in the parameter that moves, settle together: some derivatives are rounding alone.
     """
-    near = np.asarray((np.abs(move.real) <= within).reshape(len(move), -1).all(axis=1))
+    near = np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1)
     if np.iscomplexobj(after):
         steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(initial=0.0)
         near[:] = near.all() and steady
@@ -311,7 +319,7 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
     'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single servers'
     """
-    found = [_construct(network, station) for station in range(len(network.stations))]
+    found = {_construct(network, station) for station in range(len(network.stations))}
     worst = max(found, key=list(MEASURED).index, default="single servers")
     flow, most_flow, response, most_response = MEASURED[worst][corrected]
     return (
@@ -396,7 +404,7 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
 
 
 def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
-    plain = (network.single | network.delays).all()
+    plain = network.plain or (network.single | network.delays).all()
     if plain and not any(network.without_product_form):
         return _product_form(network, name, scheme)
     return _general(network, name, scheme)

@@ -96,7 +96,7 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """
-    limits = (capacity - open_load(network))[:, None]
+    limits = (capacity if network.all_closed else capacity - open_load(network))[:, None]
     if network.demand.shape[2] == 0:
         return np.full(network.demand.shape[:2], np.inf)
     if np.result_type(limits, network.demand).kind != "c":

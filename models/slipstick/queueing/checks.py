@@ -72,10 +72,10 @@ class _SolutionCheck:
 
     def population(self) -> None:
         """Customers at the stations and away add up; a class without any is nowhere."""
-        away = self.x * self.z
+        away, closed, count = self.x * self.z, self.network.closed, self._closed(self.n)
         there, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
         for law, each in (("population, sum of Q + X Z = N", there), ("Little's law in all, X (Z + R) = N", cycle)):
-            self._equal(law, self._closed(each), self._closed(self.n), self.network.closed)
+            self._equal(law, self._closed(each), count, closed)
 
     def utilization(self) -> None:
         """Busy servers do the work that the flow brings, and are not more than there are."""
@@ -96,7 +96,6 @@ class _SolutionCheck:
     def probabilities(self) -> None:
         """Probabilities of a station without open classes add up to 1 and give its queue."""
         network = self.network
-        opened = ~network.closed & (network.arrivals != 0).any(axis=0)
         for station, chance in enumerate(self.chance):
             if chance is None:
                 continue
@@ -105,7 +104,7 @@ class _SolutionCheck:
             if wrong.any():
                 point, n = np.argwhere(wrong)[0]
                 raise NoAnswerError(f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}")
-            if not opened.any():
+            if network.all_closed or not (~network.closed & (network.arrivals != 0)).any():
                 mean = chance @ np.arange(chance.shape[1])
                 self._equal(f"probabilities at {name} add up to 1", chance.sum(axis=1), np.ones(len(chance)))
                 self._equal(f"probabilities at {name} give its queue", mean, self.q[:, :, station].sum(axis=1))

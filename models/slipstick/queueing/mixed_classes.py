@@ -56,7 +56,7 @@ def open_load(network: NetworkArrays) -> Array:
     ------
     NoAnswerError : a station is saturated
     """
-    for why in saturated(network).values():
+    for why in () if network.all_closed else saturated(network).values():
         raise NoAnswerError(why)
     return offered_load(network)
 
@@ -125,14 +125,15 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     NoAnswerError : a station is saturated by the open classes
     """
     load = open_load(network)
-    queueing, classes = np.flatnonzero(~network.delays), np.flatnonzero(network.closed)
+    queueing = np.arange(network.demand.shape[2]) if network.plain else np.flatnonzero(~network.delays)
+    classes = np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
     demand = network.demand if network.all_closed else network.demand[:, classes]
     last, several, empty = np.ones((len(load), len(queueing)), dtype=load.dtype), dict[int, Array](), dict[int, Array]()
-    single = network.single[queueing]
     if not network.all_closed:
+        single = network.single[queueing]
         last[:, single] -= load[:, queueing[single]]
-    for place, station in () if single.all() else enumerate(queueing.tolist()):
-        if single[place]:
+    for place, station in () if network.plain else enumerate(queueing.tolist()):
+        if network.single[station]:
             continue
         left, empty_chance = _remaining_speeds(speeds(network, station), load[:, station])
         last = last * np.ones((len(left), 1), dtype=left.dtype)
@@ -232,12 +233,10 @@ def whole_solution(
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
-    load = open_load(network)
     for station, chance in zip(closed.queueing.tolist(), found.probability, strict=True):
-        alone = chance is None or not load[:, station].any()
-        shown[station] = (
-            chance if chance is None or alone else _number_present(network, station, chance, load[:, station])
-        )
+        if chance is not None:
+            load = open_load(network)[:, station]
+            shown[station] = _number_present(network, station, chance, load) if load.any() else chance
     return NetworkSolution(
         throughput=flow,
         residence=residence,
@@ -324,6 +323,8 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
     ------
     NoAnswerError : naming the class
     """
+    if cycle.all():
+        return
     wrong = (cycle == 0) & (network.population[:, classes] > 0)
     if wrong.any():
         name = network.classes[classes[np.argwhere(wrong)[0][1]]]
@@ -332,6 +333,8 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
 
 def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool) -> ClosedSolution:
     """Solve all points, those of one population vector together; classes without customers drop out."""
+    if len(closed.population) == 1:
+        return _solve_present(closed, solve)
     present = closed.population > 0
     together = populations_together and (present.sum(axis=1) <= 1).all()
     if present.all() and (together or (closed.population == closed.population[0]).all()):
@@ -343,8 +346,10 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
 
 def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
     """Solve for the classes that have customers at all."""
-    few = np.flatnonzero((closed.population > 0).any(axis=0))
     points, classes, stations = closed.demand.shape
+    if classes and closed.population.all():
+        return solve(closed)
+    few = np.flatnonzero(closed.population.any(axis=0))
     if len(few) == classes > 0:
         return solve(closed)
     throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)

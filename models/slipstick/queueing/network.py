@@ -150,7 +150,8 @@ class NetworkArrays:
     @cached_property
     def plain(self) -> bool:
         """Whether every station is one server of constant speed."""
-        return bool(self.single.all())
+        alone = all(each is None for each in self.rates) and bool((self.servers == 1).all())
+        return alone and not any(DISCIPLINES[each].delay for each in set(self.discipline))
 
     @cached_property
     def single(self) -> NDArray[np.bool_]:
@@ -402,10 +403,9 @@ def network_arrays(
     given = {"population": population, "arrivals": arrivals, "think": think}
     squares = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
     # The last axes are stations, or classes.
-    points, kinds, count = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes.values()))
-    points, kinds = np.broadcast_shapes(
-        (points, kinds), (1, 1 if classes is None else len(classes)), *(each.shape for each in squares.values())
-    )
+    points, kinds, count = np.broadcast(np.empty((1, 1, 1)), *cubes.values()).shape
+    named = np.empty((1, 1 if classes is None else len(classes)))
+    points, kinds = np.broadcast(np.empty((points, kinds)), named, *squares.values()).shape
     if closed is None:
         both = population is not None and arrivals is not None
         closed = np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
@@ -432,7 +432,7 @@ def network_arrays(
 
 def _numbers(values: ArrayLike) -> Array:
     array = np.asarray(values)
-    return array if np.iscomplexobj(array) else array.astype(float)
+    return array if array.dtype.kind == "c" else array.astype(float)
 
 
 def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
