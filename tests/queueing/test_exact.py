@@ -353,8 +353,7 @@ def test_a_million_customers_see_what_open_arrivals_see() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "length", "paces"),
-    [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)],
+    ("points", "length", "paces"), [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)]
 )
 @pytest.mark.parametrize("slope", [0, 1e-20])
 def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(

@@ -256,7 +256,7 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
     A point that has settled stays as it is while others move, so that its answer does not depend on theirs. Points with
     derivatives, which differ in the parameter that moves, settle together: some derivatives are rounding alone.
     """
-    near = np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1)
+    near = np.asarray(np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1))
     if np.iscomplexobj(after):
         steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(initial=0.0)
         near[:] = near.all() and steady

@@ -134,9 +134,7 @@ class _Series:
             series = serve(series, self.load[k], self.pace[k], self.several[k])
         return series
 
-    def stations(
-        self, row: Array, population: Array, here: Array, marginals: bool
-    ) -> tuple[Array, list[Array | None]]:
+    def stations(self, row: Array, population: Array, here: Array, marginals: bool) -> tuple[Array, list[Array | None]]:
         """Give each point's queues (P, K) and probabilities (P, N + 1); `here` are the constants of their populations (P,)."""
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
         shown: list[Array | None] = [None] * len(self.load)
