@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
@@ -466,7 +466,7 @@ def _written(text: str) -> Node:
     from slipstick.schema.text import Scalar, read_value
 
     node = read_value(text.strip(), "set")
-    return replace(node, mark=_mark("set")) if isinstance(node, Scalar) else node
+    return node._replace(mark=_mark("set")) if isinstance(node, Scalar) else node
 
 
 def _node(value: Any, place: str) -> Node:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 
@@ -439,10 +439,15 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
 
 def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
     """Put expressions in the place of parameters, by name."""
+    return substituted(tuple(walk(root)), replacements)
+
+
+def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
+    """Put expressions in the place of parameters, in the last of the nodes that `walk` gave."""
     made: dict[int, Expr] = {}
-    for node in walk(root):
+    for node in nodes:
         made[id(node)] = _rebuilt(node, made, replacements)
-    return made[id(root)]
+    return made[id(nodes[-1])]
 
 
 def only_booked(root: Expr, labels: Collection[str]) -> Expr:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
-from slipstick.expression.nodes import Dimension, Expr, Parameter, substitute
+from slipstick.expression.nodes import Dimension, Expr, Parameter, substituted, walk
 
 if TYPE_CHECKING:
     from slipstick.expression.tape import Array, Tape
@@ -107,6 +107,10 @@ class Law:
         return right
 
     @cached_property
+    def _nodes(self) -> tuple[Expr, ...]:
+        return tuple(walk(self.right))
+
+    @cached_property
     def conditions(self) -> tuple[Comparison, ...]:
         """The conditions under which the law holds."""
         return read_condition(self.holds, self.parameters) if self.holds else ()
@@ -125,7 +129,7 @@ class Law:
         """
         self._check_names(values)
         if any(isinstance(value, Expr) for value in values.values()):
-            return substitute(self.right, values)
+            return substituted(self._nodes, values)
         import numpy as np
 
         try:

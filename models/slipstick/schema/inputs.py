@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from slipstick.errors import ModelError, SpecError, UnitError, UnknownNameError, did_you_mean, short
+from slipstick.errors import ModelError, Problem, SpecError, UnitError, UnknownNameError, did_you_mean, short
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.network import QueueingNetwork
@@ -45,6 +46,7 @@ from slipstick.schema.text import (
     at,
     canonical,
     from_plain,
+    join,
     leaves,
     plain,
     problem,
@@ -198,10 +200,10 @@ class Inputs:
         return validate(self.form, self.tree, self.library.once)
 
     def given(self, path: str) -> Given | None:
-        """Give the quantity at a path, checked with everything else; None for what is no number, such as a name."""
+        """Give the quantity at a path, checked with everything else, or its default; None for what is no number, such as a name."""
         wanted = canonical(self.tree, path)
         part = split(wanted)[0]
-        found = entries(getattr(self.checked(), part, None), part)
+        found = chain(entries(getattr(self.checked(), part, None), part), _defaults(self, {}).values())
         return next((each.given for each in found if _name_of(each, self.tree) == wanted), None)
 
     def apart(self, paths: Iterable[str], others: Iterable[str]) -> bool:
@@ -431,7 +433,7 @@ def _with_unit(node: Node, before: Node | None) -> Node:
     except UnitError:
         return node
     text = f"{float(node.text)!r} {dimension}" if dimension != COUNT else node.text
-    return replace(node, value=text if dimension != COUNT else node.value, text=text)
+    return node._replace(value=text if dimension != COUNT else node.value, text=text)
 
 
 def reference_name(node: Node, what: str) -> str:
@@ -606,15 +608,20 @@ _FACTORS = f"{TECHNOLOGY}."
 
 def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
     """Give all of a program's inputs but its numbers; technologies multiply times, so they do not shape a program."""
-    words = tuple(
-        (path, each.value)
-        for path, each in leaves(inputs.tree)
-        if not path.startswith(_FACTORS)
-        and path not in found
-        and (above := path.rpartition("."))[0] not in found
-        and above[2] not in Described.model_fields
-    )
+    parts = ((key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY)
+    once = inputs.library.once
+    words = tuple(once(("words", key, id(node)), partial(_words, node, key, found), node) for key, node in parts)
     return inputs.name, words, tuple(map(id, inputs.data.values()))
+
+
+def _words(node: Node, key: str, found: Collection[str]) -> Hashable:
+    """Give what is no number inside a part, nor said of one or of a whole file."""
+    above = ((path, each.value, *path.rpartition(".")[::2]) for path, each in leaves(node, join([key])))
+    return tuple(
+        (path, value)
+        for path, value, where, last in above
+        if path not in found and where not in found and last not in Described.model_fields
+    )
 
 
 def _shared_shape(
@@ -642,23 +649,24 @@ def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: Mode
         raise SpecError([problem(inputs.tree, ("machine",), why)])
 
 
-def described(inputs: Inputs) -> dict[str, DescribedValue]:
-    """Check the inputs and describe each quantity, without building the model.
-
-    Raises
-    ------
-    SpecError : a value is not allowed
-    """
-    found = _entries(inputs, inputs.checked())
-    return {**found, **_defaults(inputs, found)}
-
-
 _NUMBERED = re.compile(r"\.[0-9]")
 """The part of a path that is an item of a listing, which goes by its name where it has one."""
 
 
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    found = with_sources(entries(spec), inputs.tree, inputs.library.sources)
+    """Describe each quantity; those of a part that several inputs have, such as a program's machine, once."""
+    if isinstance(spec, Described):  # what it says of itself holds for its parts
+        return _named(inputs, spec, "", "")
+    found: dict[str, DescribedValue] = {}
+    for name, info in type(spec).model_fields.items():
+        part = getattr(spec, name)
+        make = partial(_named, inputs, part, name, info.description or "")
+        found |= inputs.library.once(("entries", name, id(part)), make, part) if isinstance(part, BaseModel) else make()
+    return found
+
+
+def _named(inputs: Inputs, part: object, path: str, meaning: str) -> dict[str, DescribedValue]:
+    found = with_sources(entries(part, path, meaning), inputs.tree, inputs.library.sources)
     named = ((_name_of(each, inputs.tree), each) for each in found)
     return {path: each if path == each.path else replace(each, path=path) for path, each in named}
 
@@ -669,16 +677,17 @@ def _name_of(each: DescribedValue, tree: Table) -> str:
 
 def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
-    problems = []
+    problems: list[Problem] = []
+    made: dict[str, Parameter] = {}
     for path, each in found.items():
         try:
-            parameters_of({path: each})
+            made |= parameters_of({path: each})
         except ModelError:
             why = f"the path {short(path)} is too long; use shorter names, or nest less"
             problems.append(problem(inputs.tree, split(path), why))
     if problems:
         raise SpecError(problems)
-    return parameters_of(found)
+    return made
 
 
 def _builders(

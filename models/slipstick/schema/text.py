@@ -25,11 +25,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 
 import yaml
 
@@ -37,8 +37,7 @@ from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, s
 from slipstick.limits import check_cost, limit, too_many
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in a file, counted from 1."""
 
     file: str
@@ -54,8 +53,7 @@ class Mark:
         return SpecError([self.problem(message, path)])
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One value: what it means, the text it was written as, and whether quotes make it text."""
 
     value: str | int | float | bool | None
@@ -73,22 +71,22 @@ class Listing:
     names: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        named = [_name(item) for item in self.items]
-        uses = Counter(named) if any(named) else {}  # most lists are of numbers
-        by = (name if name and uses[name] == 1 else str(index) for index, name in enumerate(named))
-        object.__setattr__(self, "names", tuple(by))
+        names = tuple(map(str, range(len(self.items))))
+        if any(isinstance(item, Table) for item in self.items):  # most lists are of numbers
+            named = [_name(item) for item in self.items]
+            uses = Counter(named)
+            names = tuple(name if name and uses[name] == 1 else at for at, name in zip(names, named, strict=True))
+        object.__setattr__(self, "names", names)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """The value under a key, and where the key stands."""
 
     key_mark: Mark
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Values by key, in the order of the file."""
 
     entries: Mapping[str, Entry]
@@ -352,6 +350,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)  # a file of counts has few different numbers
 def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     """Give what a text without quotes stands for, and what is wrong with it, if anything.
 
@@ -484,7 +483,7 @@ class _TreeReader:
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
-        self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
+        self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
         self.open: list[tuple[Mark, bool]] = []  # where each begins, and whether brackets enclose it
         self.last = Mark(file, 1, 1)
@@ -525,6 +524,7 @@ class _TreeReader:
     def root(self) -> Node | None:
         """Read the one document; None where the text is empty."""
         self.check_characters()
+        self.events = iter(LOADER(self.text).get_event, None)  # as `yaml.parse`, without a generator
         found: list[Node] = []
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent) and found:
@@ -538,7 +538,8 @@ class _TreeReader:
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
         mark = self.last = self.mark(event.start_mark)
-        self.check_sharing(event, path)
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None or event.tag is not None:
+            self.check_sharing(event, path)
         self.values += not is_key
         if self.values > self.most:
             self.stop(mark, too_many("spec_values", "values", _ADVICE), path)

@@ -798,9 +798,9 @@ class _Context:
         return _Context(known.get(spec.source, spec.source) or self.source, known)
 
 
-def entries(spec: object, prefix: str = "") -> Iterator[DescribedValue]:
+def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
     """Yield every quantity of a checked spec, or of a part of it, with its path under `prefix`, in the order of the format."""
-    yield from _entries(spec, prefix, "", _Context())
+    yield from _entries(spec, prefix, meaning, _Context())
 
 
 def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]) -> Iterator[DescribedValue]:

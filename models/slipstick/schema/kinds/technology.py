@@ -444,10 +444,9 @@ def _read(reference: Node, library: Library) -> tuple[str, Table]:
         raise reference.mark.error(
             "write the name of a technology, a file that ends in .yaml, or its keys and values", TECHNOLOGY
         )
-    spec = validate(TechnologySpec, file)
-    spelt = _spelt(file, spec.sources)
-    assert isinstance(spelt, Table)
-    return name, spelt
+    made = library.once(("spelt", id(file)), lambda: _spelt(file, validate(TechnologySpec, file).sources), file)
+    assert isinstance(made, Table)
+    return name, made
 
 
 def _spelt(node: Node, sources: Mapping[str, str]) -> Node:

@@ -26,11 +26,11 @@ from slipstick.report.formatting import (
 from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.inputs import Settings, build, described, resolved_with
-from slipstick.schema.kinds.quantity import DescribedValue
+from slipstick.schema.inputs import Settings, build, resolved_with
+from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
-from slipstick.schema.text import Mark, Node, Scalar, canonical, value_mark
+from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
@@ -379,13 +379,14 @@ class _ChangeReader:
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:
         self.case, self.rank, self.study = case, rank, study
-        now_known = described(resolved_with(settings, study.library))
+        inputs = resolved_with(settings, study.library)
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
+        absent = {path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None}
         neutral = {
             path: quantity_node(*now, Mark("rank", 1, 1))
-            for path in sorted(paths)
-            if (now := _now(now_known, path)) is not None
+            for path, given in absent.items()
+            if (now := _now(given, path)) is not None
         }
         self.settings = {**neutral, **settings}
         self.before = evaluator(case, self.settings, study.library).smoothed
@@ -411,7 +412,8 @@ class _ChangeReader:
             found[path] = self.study.written((*place, "set", path))
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
-            now = _now(known, canonical(self.before.inputs.tree, path))
+            there = known.get(canonical(self.before.inputs.tree, path))
+            now = _now(there.given if there else None, path)
             if now is None:
                 near = did_you_mean(path, list(known))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
@@ -439,10 +441,10 @@ def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, Describe
     return {**known, **{path: replace(known[path], given=each) for path, each in given.items()}}
 
 
-def _now(known: Mapping[str, DescribedValue], path: str) -> tuple[float, str] | None:
+def _now(given: Given | None, path: str) -> tuple[float, str] | None:
     """Give value and unit of a quantity; a class of cost that is not mentioned has a factor of 1."""
-    if path in known:
-        return known[path].given.value, str(known[path].given.dimension)
+    if given:
+        return given.value, str(given.dimension)
     return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
 
 
