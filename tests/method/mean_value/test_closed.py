@@ -251,7 +251,7 @@ FOLDS = {
 
 
 @pytest.mark.parametrize("kind", FOLDS)
-def test_alike_resources_are_folded_into_one_without_another_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alike_resources_are_lumped_into_one_without_another_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body, station = FOLDS[kind]
     pause = Parameter("pause", TIME, 0.2)
     resources: dict[str, Resource] = {f"m{k}": station for k in range(8)}
@@ -260,15 +260,15 @@ def test_alike_resources_are_folded_into_one_without_another_answer(kind: str, m
     others = service("m9", 0.5, name="other", scv=1.0) >> delay(3.0, name="think", scv=1.0)
     cycle = hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
-    folded = MeanValue(model).points({}).answer(0, shares=kind == "servers")
-    monkeypatch.setattr(visits, "FOLDED_FROM", 1000)
+    lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
+    monkeypatch.setattr(visits, "LUMPED_FROM", 1000)
     plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")
-    assert list(folded.steps) == list(plain.steps)
-    assert list(folded.values) == list(plain.values)
+    assert list(lumped.steps) == list(plain.steps)
+    assert list(lumped.values) == list(plain.values)
     for name, value in plain.values.items():
-        assert folded[name] == pytest.approx(value.value, rel=1e-9), name
-    assert folded.steps == pytest.approx(plain.steps, rel=1e-9)
-    assert folded.gradient.get("time", {}) == pytest.approx(plain.gradient.get("time", {}), rel=1e-6, abs=1e-12)
+        assert lumped[name] == pytest.approx(value.value, rel=1e-9), name
+    assert lumped.steps == pytest.approx(plain.steps, rel=1e-9)
+    assert lumped.gradient.get("time", {}) == pytest.approx(plain.gradient.get("time", {}), rel=1e-6, abs=1e-12)
 
 
 def test_what_would_take_hours_is_left_to_simulation() -> None:

@@ -42,7 +42,7 @@ def test_a_million_processors_saturate_a_station(tmp_path: Path) -> None:
 
 
 def test_a_state_that_does_not_settle_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closed, "MOST_RENEWALS", 3)
+    monkeypatch.setattr(closed, "MOST_ITERATIONS", 3)
     path = tmp_path / "large.yaml"
     path.write_text(MODEL.replace("PROCESSORS", "20000").replace("THINK", "1 s"))
     with pytest.raises(NoAnswerError) as caught:

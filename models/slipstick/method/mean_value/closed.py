@@ -3,9 +3,9 @@
 Where every station has product form, the exact solver of queueing networks answers; else the mean-value recursion.
 An arriving processor of group r finds the mean numbers of the population with one processor fewer of r. So the waits
 follow from those numbers, the time T_r of a cycle from the waits and the activity, and the mean numbers at each visit
-from Little's law, n_r R / T_r. All populations up to the one asked for are gone through, prod (N_r + 1) of them, N for a
-single group; nothing is iterated, so nothing can fail to converge, and the whole curve over N comes from one recursion.
-Exact in product form, else approximate as `visits` says.
+from Little's law, n_r R / T_r. The recursion computes all populations up to the one asked for, prod (N_r + 1) of them, N for a
+single group. It needs no convergence, and gives the whole curve over N; only for more than `MOST_ONE_BY_ONE` processors a
+fixed point is sought instead. Exact in product form, else approximate as `visits` says.
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 """
@@ -24,7 +24,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.limits import check_cost
 from slipstick.method.answers import COMPLEX_STEP
-from slipstick.method.mean_value.shared_locks import sharing_waits
+from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 from slipstick.method.mean_value.visits import (
@@ -32,7 +32,7 @@ from slipstick.method.mean_value.visits import (
     PROCESSORS,
     ArrivalState,
     ArrivalWaits,
-    FoldedActivities,
+    LumpedActivities,
     Numbers,
     PairTimes,
     Queue,
@@ -41,7 +41,7 @@ from slipstick.method.mean_value.visits import (
     VisitedStep,
     VisitTree,
     chance_all_busy,
-    folded,
+    lumped,
     mean_service,
     queues_of,
     visit_trees,
@@ -71,16 +71,16 @@ MOST_ONE_BY_ONE = 10_000
 """Processors that are counted one by one."""
 
 MOST_PROCESSORS = 1_000_000
-"""Processors of larger populations, which find the state that they make themselves."""
+"""Processors at most; for more than `MOST_ONE_BY_ONE` a fixed point takes the place of the recursion."""
 
-MOST_RENEWALS = 4_000
-"""Steps in which such a state settles at most: some two seconds, after which there is no answer."""
+MOST_ITERATIONS = 4_000
+"""Iterations to that fixed point at most: some two seconds, after which there is no answer."""
 
 MOST_SHARING = 256
 """Processors that use a reader-writer lock, each of which costs some 6 ms for each parameter."""
 
 WINDOW, SETTLED = 64, 1e-4
-"""Steps over which the time of such a state is watched, and by what part it may still change [1, 1]."""
+"""Iterations over which the time is compared, and by what part it may still change [1, 1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
@@ -289,24 +289,24 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
         what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
         wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0), most=most), **wrong}
     plain = recursion = Recursion(model, model.bodies)
-    fold = FoldedActivities(model.bodies)
+    lumping = LumpedActivities(model.bodies)
     table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
     if len(groups) == 1 and has_product_form(model, recursion):
         found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
     else:
-        fold = folded(model.bodies, model)
-        if fold.copies:
-            recursion = Recursion(model, fold.activities, fold.copies)
-            numbers = {**numbers, **{expr: count * numbers[p] for expr, (p, count) in fold.chances.items()}}
+        lumping = lumped(model.bodies, model)
+        if lumping.copies:
+            recursion = Recursion(model, lumping.activities, lumping.copies)
+            numbers = {**numbers, **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()}}
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
     for solved in found:
         cycles = {group.name: each for group, each in zip(groups, solved.state.cycles, strict=True) if group.name}
         table.put(
             solved,
             solved.state.first.time.mean,
-            booked=fold.account(recursion.account(solved), plain.labels) if account else {},
-            uses=fold.uses(recursion.uses(solved)) if account else {},
+            booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
+            uses=lumping.uses(recursion.uses(solved)) if account else {},
             groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
             spans=solved.state.first.found.spans,
         )
@@ -365,10 +365,10 @@ class Recursion:
         self._read = frozenset(model.expressions_of(activities))
 
     @cached_property
-    def alone(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders meet only each other: no queue under them is joined elsewhere, and nothing is held as they are taken.
+    def isolated(self) -> list[tuple[Queue, Recursion]]:
+        """Permits whose holders queue only with each other: queues under them have no other visits, nothing is held on acquisition.
 
-        Each with what is done while one is held as a cycle of its own; of several places each as often as it comes.
+        Each comes with a recursion whose cycle is what is done while a permit is held, one option for each place that acquires it.
         """
         found: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
@@ -403,7 +403,7 @@ class Recursion:
     def solve(
         self, numbers: Numbers, sizes: Array, points: Array, counts: Sequence[Expr], every: bool = False
     ) -> Iterator[SolvedPopulation]:
-        """Go through the populations, and yield each that is asked about.
+        """Compute the populations, and yield each that is asked about.
 
         Points that differ only in the size of the population share one recursion.
 
@@ -433,12 +433,12 @@ class Recursion:
         alike, rows = self._alike(here, len(points), counts)
         wanted = {tuple(map(int, each)) for each in asked}
         step, curve = _RecursionStep(self, alike), list[Array]()
-        nobody = PopulationState(0, (None,) * len(most), ArrivalState())
-        known = {(0,) * len(most): nobody}
-        apart = MOST_FOLLOWED if not every and self._starts_together() else 0
+        empty = PopulationState(0, (None,) * len(most), ArrivalState())
+        known = {(0,) * len(most): empty}
+        omitted = MOST_FOLLOWED if not every and self._starts_together() else 0
         for n in product(*(range(each + 1) for each in most)):
-            if n[0] < apart and n not in wanted:
-                known[n] = nobody
+            if n[0] < omitted and n not in wanted:
+                known[n] = empty
             elif any(n):
                 known[n] = state = step.state(n, known)
                 if len(most) == 1:
@@ -458,10 +458,10 @@ class Recursion:
     def _solve_large(
         self, here: Numbers, asked: Array, points: Array, counts: Sequence[Expr]
     ) -> Iterator[SolvedPopulation]:
-        """Solve populations too large to be gone through: an arriving processor finds the state that it is part of itself.
+        """Solve populations too large for the recursion: an arriving processor finds the state of the whole population.
 
-        The state F(N, s) of N processors that find s is renewed, s = F(N, s), until it settles. The recursion has
-        s(N) = F(N, s(N - 1)), so that what one processor more changes is left out: a part of the order of 1/N of the time, near
+        F(N, s) is the state of N processors of which each finds s on arrival. The iteration s = F(N, s) goes on until s settles.
+        The recursion has s(N) = F(N, s(N - 1)), so that what one processor more changes is left out: a part of the order of 1/N of the time, near
         saturation of 1/sqrt(N). Beside the recursion at 10,000 processors of 2 and 9 s that meet at a station of 1 ms it was
         0.01 and 0.06 % (tests/method/mean_value/test_large_populations.py at 1,000).
         """
@@ -555,7 +555,7 @@ class MeanNumbers:
         """
         for index, ratio in ratios.items():
             flow, service = rate * ratio, found.services[index].mean
-            inside = service + found.waits[index].mean + found.sibling_waits.get(index, 0.0)
+            inside = service + found.waits[index].mean + found.branch_waits.get(index, 0.0)
             self.flows[index] = flow
             self.served[index] = flow * service
             self.present[index] = flow * (inside + found.item_waits.get(index, 0.0) if items else inside)
@@ -614,7 +614,7 @@ class _RecursionStep:
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._sections = {
             queue.name: HeldSection(queue, held, numbers, self._ratios[0])
-            for queue, held in (() if self._in_step else recursion.alone)
+            for queue, held in (() if self._in_step else recursion.isolated)
         }
         inside = {each.name for section in self._sections.values() for each in section.queues}
         self._outside = [queue for queue in self._queues if queue.name not in inside]
@@ -644,13 +644,13 @@ class _RecursionStep:
         return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair))
 
     def settled(self, size: int) -> PopulationState:
-        """Give the state of a large population of a single group that finds itself; raises NoAnswerError.
+        """Give the fixed point of a large population of a single group; raises NoAnswerError.
 
-        Some cycle without end, within a part of 1e-5. So it has settled where the last `WINDOW` times, and their derivatives,
+        Some iterations oscillate without end, within a part of 1e-5 of the time. So one has settled where the last `WINDOW` times, and their derivatives,
         are within `SETTLED` of each other.
         """
         state, times = PopulationState(0, (None,), ArrivalState()), list[Array]()
-        for _ in range(MOST_RENEWALS):
+        for _ in range(MOST_ITERATIONS):
             state = self.state((size,), {(size - 1,): state})
             times = [*times[1 - WINDOW :], state.first.time.mean]
             if len(times) == WINDOW and all(
@@ -658,7 +658,7 @@ class _RecursionStep:
             ):
                 return state
         raise NoAnswerError(
-            f"the state of {size:,} processors does not settle within {MOST_RENEWALS:,} steps; ask for simulation or bounds"
+            f"the state of {size:,} processors does not settle within {MOST_ITERATIONS:,} steps; ask for simulation or bounds"
         )
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
@@ -671,11 +671,11 @@ class _RecursionStep:
         ratios = dict(self._ratios[r])
         for other, each in enumerate(self._ratios):
             if other != r:
-                often = rates[other] * n[other] / (rates[r] * n[r])
-                ratios.update({index: ratio * often for index, ratio in each.items()})
+                relative_rate = rates[other] * n[other] / (rates[r] * n[r])
+                ratios.update({index: ratio * relative_rate for index, ratio in each.items()})
         found = before.arrivals.waits(self._outside, ratios, self._means)
         for queue in (each for each in self._outside if each.order and before.arrivals.others):
-            found.waits.update(sharing_waits(queue, before.arrivals, ratios, cycles[r].rate))
+            found.waits.update(reader_writer_waits(queue, before.arrivals, ratios, cycles[r].rate))
         for name, section in self._sections.items():
             found.waits.update(section.waits(before.arrivals.holders.get(name)))
         return found
@@ -762,7 +762,7 @@ class _RecursionStep:
                     wait = more[r] * part / nonzero(total)
                     found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
                     for index in (visit.index for visit in queue.visits if self._group[visit.index] == r):
-                        found.sibling_waits[index] = found.sibling_waits.get(index, 0.0) + wait / nonzero(by[r])
+                        found.branch_waits[index] = found.branch_waits.get(index, 0.0) + wait / nonzero(by[r])
 
     def _arrivals(
         self, n: Population, cycles: Sequence[CycleState | None], by_pair: Mapping[tuple[int, int], Array]
@@ -801,7 +801,9 @@ class _RecursionStep:
                 for q in self._queues
             },
             members=members,
-            leads={key: each for cycle in cycles if cycle for key, each in cycle.found.leads.items()},
+            since_acquisition={
+                key: each for cycle in cycles if cycle for key, each in cycle.found.since_acquisition.items()
+            },
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
             holders=holders,
         )
@@ -1019,7 +1021,7 @@ def _keeps_in_step(recursion: Recursion) -> bool:
 
 
 def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
-    """Find the points that are alike: where each kind comes first, and the kind of each point."""
+    """Find points with equal numbers: the first of each such set, and the set of each point."""
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.stack(list(columns.values()), axis=1)

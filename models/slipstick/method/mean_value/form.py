@@ -26,7 +26,7 @@ from slipstick.method.closed_form import Contention, Deadlocks, ParallelWork
 from slipstick.method.mean_value.closed import MeanValueTable, Recursion, has_product_form, solve_closed
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
-from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, unknown_sharing
+from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
 from slipstick.model.activity import (
     READ,
@@ -239,7 +239,7 @@ class MeanValue(CompiledModel):
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
     """Choose the recursion for a population; refuse what none is known for."""
     for node in each_once(model.bodies):
-        if isinstance(node, Hold) and node.mode and (why := unknown_sharing(model, node.resource)):
+        if isinstance(node, Hold) and node.mode and (why := uncovered_by_chain(model, node.resource)):
             raise NoAnswerError(
                 f"mean value has no approximation of waits for {node.resource} with {why}: a reader-writer lock beside these is "
                 "simulated, and bounds enclose it"

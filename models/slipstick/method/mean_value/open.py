@@ -103,7 +103,7 @@ def _solved_in_order(
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
-            waits.update(_waits(queue, ratios, services, rate, returns, made.found.sibling_waits))
+            waits.update(_waits(queue, ratios, services, rate, returns, made.found.branch_waits))
     made = Traversal(recursion.model, numbers, 1, waits)
     return saturated or CycleState(1, made.time(recursion.tree.root), made.found)
 

@@ -46,16 +46,16 @@ if TYPE_CHECKING:
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
 """Processors that a chain counts, by order of the lock; then it has up to some 3,200 states. Of more, the load is that of this number."""
 
-SELDOM, OFTEN = 0.3, 0.6
-"""Shares of a cycle that the customers of a chain wait, up to which a wait is extrapolated, and from which on it is in proportion
-to the customers [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which no promise is measured with."""
+EXTRAPOLATED_UP_TO, PROPORTIONAL_FROM = 0.3, 0.6
+"""Parts of a cycle for which the customers of a chain wait: up to the first a wait is extrapolated, from the second on it is in
+proportion to the customers, between them it is interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which no promise is measured with."""
 
 _ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
 """What a rate belongs to: a processor that arrives, a writer that ends, a reader that ends, and one while a writer waits."""
 
 
-def unknown_sharing(model: Model, lock: str) -> str | None:
-    """Say why the approximation is not for a model with a reader-writer lock; None if it is."""
+def uncovered_by_chain(model: Model, lock: str) -> str | None:
+    """Say why the chain of a reader-writer lock is no approximation for a model; None if it is one."""
     nodes = [node for body in model.bodies for node in steps(body)]
     if not isinstance(model.population, ClosedPopulation) or len(model.population.groups) > 1:
         return "processors that are not all alike, or come and go"
@@ -67,7 +67,7 @@ def unknown_sharing(model: Model, lock: str) -> str | None:
     return "locks inside others" if any(lock in (a.resource, b.resource) for a, b in holds) else None
 
 
-def sharing_waits(
+def reader_writer_waits(
     queue: Queue, before: ArrivalState, ratios: Mapping[int, Array], rate: Array
 ) -> dict[int, RandomTime]:
     """Give the wait at each visit to a reader-writer lock of one more processor than there were.
@@ -81,21 +81,21 @@ def sharing_waits(
     """
     customers = round(before.others) + 1
     parts = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
-    often = {mode: added(ratios[index] for index in mine) for mode, mine in parts.items()}
-    total = nonzero(often[READ] + often[WRITE])
-    held = {mode: _any_of(mine, often[mode], ratios, before) for mode, mine in parts.items()}
+    visits_per_cycle = {mode: added(ratios[index] for index in mine) for mode, mine in parts.items()}
+    total = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
+    held = {mode: _holding_time(mine, visits_per_cycle[mode], ratios, before) for mode, mine in parts.items()}
     present = added(before.present[v.index] for v in queue.visits)
-    away = (before.others - present) / nonzero(rate * total)
+    elsewhere = (before.others - present) / nonzero(rate * total)
     longest = held[READ].mean + held[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
     least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
-    away, reading, writing = (_at_least(each, least) for each in (away, held[READ].mean, held[WRITE].mean))
-    chance = -_at_least(-_at_least(often[WRITE] / total, 1e-9), -(1 - 1e-9))
-    waits = _waits_of_both(queue, customers, away, chance, replace(held[READ], mean=reading), writing)
+    elsewhere, reading, writing = (_at_least(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean))
+    chance = -_at_least(-_at_least(visits_per_cycle[WRITE] / total, 1e-9), -(1 - 1e-9))
+    waits = _waits_of_both(queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing)
     mean_wait = (1 - chance) * waits[0] + chance * waits[1]
-    between = away / chance + (1 / chance - 1) * (reading + mean_wait)
+    between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
     busy = added(before.served[index] for index in parts[WRITE])
-    more = busy * (_left_of_writer(held[WRITE], writing, customers, between, busy) - writing)
+    more = busy * (_residual_write(held[WRITE], writing, customers, between, busy) - writing)
     found: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         mean = _at_least(wait + more, 0.0)
@@ -108,24 +108,26 @@ def _at_least(value: Array, least: Array | float) -> Array:
     return np.where(value.real > np.real(least), value, least)
 
 
-def _waits_of_both(queue: Queue, customers: int, away: Array, chance: Array, held: RandomTime, writing: Array) -> Array:
+def _waits_of_both(
+    queue: Queue, customers: int, elsewhere: Array, chance: Array, held: RandomTime, writing: Array
+) -> Array:
     """Give the waits of readers and of writers as the chain has them [s] [2, points].
 
     More customers than a chain counts are taken as so many that bring the same load; see `_extrapolated`.
     """
 
     def waits(counted: int) -> Array:
-        return _waits_of_some(queue, counted, counted / customers, (away, chance, held, writing))
+        return _waits_of_some(queue, counted, counted / customers, (elsewhere, chance, held, writing))
 
     limit = MOST_IN_CHAIN[queue.order]
     if customers <= limit:
         return waits(customers)
     few, half, most = (waits(limit // part) for part in (4, 2, 1))
     found = _extrapolated(few, half, most, customers / limit)
-    own = away + (1 - chance) * held.mean + chance * writing
+    own = elsewhere + (1 - chance) * held.mean + chance * writing
     some, many = ((1 - chance) * readers + chance * writers for readers, writers in (most, found))
     share = some / nonzero(some + own * (limit / customers))
-    full = -_at_least(-_at_least((share - SELDOM) / (OFTEN - SELDOM), 0.0), -1.0)
+    full = -_at_least(-_at_least((share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), 0.0), -1.0)
     in_proportion = some * (customers / limit) / nonzero(many)
     waited: Array = found * (1 + full * (in_proportion - 1))
     return waited
@@ -149,10 +151,10 @@ def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
 
 def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]) -> Array:
     """Give the waits of so many customers, of which each has a shorter cycle without waits, a part of what it is [s] [2, points]."""
-    away, chance, held, writing = times
+    elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
-    apart = _at_least((away + mean) * part - mean, least)
+    apart = _at_least((elsewhere + mean) * part - mean, least)
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
     columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
@@ -162,14 +164,16 @@ def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, 
     return np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T[:2]
 
 
-def _any_of(visits: Sequence[int], often: Array, ratios: Mapping[int, Array], before: ArrivalState) -> RandomTime:
+def _holding_time(
+    visits: Sequence[int], visits_per_cycle: Array, ratios: Mapping[int, Array], before: ArrivalState
+) -> RandomTime:
     """Mix the times for which a lock is held."""
     if not visits:
         return ZERO_TIME
-    return mixture_of([(ratios[index] / nonzero(often), before.services[index]) for index in visits])
+    return mixture_of([(ratios[index] / nonzero(visits_per_cycle), before.services[index]) for index in visits])
 
 
-def _left_of_writer(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
+def _residual_write(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
     """Give what is left of a write that an arriving processor finds, as if writers alone took the lock [s]."""
     scv = np.broadcast_to(held.scv, busy.shape)
     varied = scv.real > LEAST_VARIED
@@ -194,14 +198,14 @@ def _chain_waits(
     """
     from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
 
-    away, chance, reading, writing = times
-    chain = sharing_chain(order, customers, readers)
+    elsewhere, chance, reading, writing = times
+    chain = reader_writer_chain(order, customers, readers)
     kind, writes, reads, count = chain.events % 4, chain.events // 4 % 2, chain.events // 8, chain.rates.astype(int)
-    rates = np.choose(kind, [count / away, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]])
+    rates = np.choose(kind, [count / elsewhere, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]])
     pi = stationary(replace(chain, rates=rates * chance**writes * (1 - chance) ** reads))
     states = np.asarray(chain.states)
     inside, writer, readers_waiting, waiting = states.T
-    flow = pi @ (customers - states.sum(axis=1)) / away
+    flow = pi @ (customers - states.sum(axis=1)) / elsewhere
     if order == "fair":
         first = (writer == 0) & (inside < readers) & (waiting > 0)  # the first that waits is a writer
         readers_waiting, waiting = (waiting - first) * (1 - chance), first + (waiting - first) * chance
@@ -209,17 +213,17 @@ def _chain_waits(
 
 
 @lru_cache(maxsize=200)
-def sharing_chain(order: str, customers: int, readers: int) -> MarkovChain:
+def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain:
     """Explore the states of a lock: readers and writers inside, readers that wait, and writers (of a fair lock, all) that wait.
 
     The rates are counts, of those that think or read; the events say what they belong to.
     """
     from slipstick.queueing.markov.chain import explore_rows
 
-    moves = _fair_moves if order == "fair" else _ranked_moves
+    changes = _fair_transitions if order == "fair" else _ranked_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
-        for chosen, after, count, kind, writes, reads in moves(rows.T, customers, readers, order == "reader-first"):
+        for chosen, after, count, kind, writes, reads in changes(rows.T, customers, readers, order == "reader-first"):
             here = np.flatnonzero(chosen)
             if len(here):
                 columns = np.broadcast_arrays(*after, chosen)[:-1]
@@ -230,20 +234,20 @@ def sharing_chain(order: str, customers: int, readers: int) -> MarkovChain:
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
 
-_Move = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
+_Change = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
 """In which states it happens, the state after, the count that its rate goes with, of what, and how many draws it needs: to
 write, and to read."""
 
 
-def _fair_moves(state: Array, customers: int, limit: int, _: bool) -> Iterator[_Move]:
-    """Yield the moves of a fair lock."""
+def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iterator[_Change]:
+    """Yield the transitions of a fair lock."""
     inside, writer, _none, waiting = state
     thinking = customers - inside - writer - waiting
-    comes, free = thinking > 0, (writer == 0) & (waiting == 0) & (inside < limit)
-    yield comes & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
-    yield comes & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
-    yield comes & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
-    yield comes & ~free, (inside, writer, 0, waiting + 1), thinking, _ARRIVAL, 0, 0
+    arrives, free = thinking > 0, (writer == 0) & (waiting == 0) & (inside < limit)
+    yield arrives & free, (inside + 1, 0, 0, 0), thinking, _ARRIVAL, 0, 1
+    yield arrives & free & (inside == 0), (0, 1, 0, 0), thinking, _ARRIVAL, 1, 0
+    yield arrives & free & (inside > 0), (inside, 0, 0, 1), thinking, _ARRIVAL, 1, 0
+    yield arrives & ~free, (inside, writer, 0, waiting + 1), thinking, _ARRIVAL, 0, 0
     writes = writer == 1
     yield writes & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, 1, 0
     for enter in range(min(customers, limit) + 1):
@@ -263,17 +267,17 @@ def _fair_moves(state: Array, customers: int, limit: int, _: bool) -> Iterator[_
     yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
 
 
-def _ranked_moves(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_Move]:
-    """Yield the moves of a lock that readers, or writers, take before all others."""
+def _ranked_transitions(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_Change]:
+    """Yield the transitions of a lock that readers, or writers, take before all others."""
     inside, writer, readers, writers = state
     thinking = customers - state.sum(axis=0)
-    comes = thinking > 0
+    arrives = thinking > 0
     enters = (writer == 0) & (inside < limit) & (readers_first | (writers == 0))
-    yield comes & enters, (inside + 1, 0, readers, writers), thinking, _ARRIVAL, 0, 1
-    yield comes & ~enters, (inside, writer, readers + 1, writers), thinking, _ARRIVAL, 0, 1
+    yield arrives & enters, (inside + 1, 0, readers, writers), thinking, _ARRIVAL, 0, 1
+    yield arrives & ~enters, (inside, writer, readers + 1, writers), thinking, _ARRIVAL, 0, 1
     empty = (inside == 0) & (writer == 0)
-    yield comes & empty, (0, 1, readers, writers), thinking, _ARRIVAL, 1, 0
-    yield comes & ~empty, (inside, writer, readers, writers + 1), thinking, _ARRIVAL, 1, 0
+    yield arrives & empty, (0, 1, readers, writers), thinking, _ARRIVAL, 1, 0
+    yield arrives & ~empty, (inside, writer, readers, writers + 1), thinking, _ARRIVAL, 1, 0
     left = np.maximum(inside - 1, 0)
     enter = (
         np.minimum(readers, limit - left)

@@ -69,22 +69,22 @@ class VisitTimes:
     Parameters
     ----------
     waits, services : at each visit
-    sibling_waits : wait at a visit for other branches of the same processor's fork [s]
+    branch_waits : wait at a visit for other branches of the same processor's fork [s]
     item_waits : wait at a visit for other items of the same processor's pipeline, which delays no other processor [s]
     last_arrivals : time of the last arrival at each barrier, by number of the section that it ends [s]
     shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is booked to [s]
     spans : mean time of one execution of each pipeline, by name [s]
-    leads : time from the acquisition of a lock to the arrival at a visit under it
+    since_acquisition : time from the acquisition of a lock to the arrival at a visit under it
     """
 
     waits: dict[int, RandomTime] = field(default_factory=dict)
     services: dict[int, RandomTime] = field(default_factory=dict)
-    sibling_waits: dict[int, Array] = field(default_factory=dict)
+    branch_waits: dict[int, Array] = field(default_factory=dict)
     item_waits: dict[int, Array] = field(default_factory=dict)
     last_arrivals: dict[int, Array] = field(default_factory=dict)
     shortfalls: dict[str, Array] = field(default_factory=dict)
     spans: dict[str, Array] = field(default_factory=dict)
-    leads: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
+    since_acquisition: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
         """Copy everything that may be changed."""
@@ -128,7 +128,7 @@ class Traversal:
                 service = self._service(step)
                 if visit is None:
                     return service
-                self._note_leads(visit)
+                self._record_since_acquisition(visit)
                 return self._visited(visit, service)
             case VisitedHold(visit, VisitedHold(inner) as body, True):
                 waited = self._held(visit, body)
@@ -150,7 +150,7 @@ class Traversal:
 
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
         outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
-        self._note_leads(visit)
+        self._record_since_acquisition(visit)
         self._since = {name: sum_of([each, wait]) for name, each in outer.items()} | {visit.queue: ZERO_TIME}
         held = self.time(body)
         self._since = outer
@@ -164,8 +164,8 @@ class Traversal:
         self._since = start
         return sum_of(times)
 
-    def _note_leads(self, visit: Visit) -> None:
-        self.found.leads.update({(name, visit.index): each for name, each in self._since.items()})
+    def _record_since_acquisition(self, visit: Visit) -> None:
+        self.found.since_acquisition.update({(name, visit.index): each for name, each in self._since.items()})
 
     def wait(self, visit: Visit) -> RandomTime:
         """Give the wait at a visit that has been traversed."""
@@ -202,7 +202,7 @@ class Traversal:
         return sum_of([service, self.wait(visit)])
 
 
-def _fork_time(made: Traversal, branches: Sequence[Activity]) -> RandomTime:
+def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime:
     """Give the time until all branches are done: the maximum of their times, taken as independent.
 
     Where more branches use one resource than it has servers, the fork also takes at least a wait at that resource, the
@@ -210,22 +210,22 @@ def _fork_time(made: Traversal, branches: Sequence[Activity]) -> RandomTime:
     for random ones the larger of the two means is taken. The errors left are those of the construct "forks" in
     benchmarks/mean_value.py.
     """
-    times = [made.time(branch) for branch in branches]
+    times = [traversal.time(branch) for branch in branches]
     visits = [branch.visit for branch in branches if isinstance(branch, VisitedStep) and branch.visit is not None]
     if len(visits) == len(branches) and len({visit.queue for visit in visits}) == 1 and _shared_queues(branches):
-        servers = made.servers(visits[0].queue)
-        if len(visits) > servers and not made.shares_servers(visits[0]):
+        servers = traversal.servers(visits[0].queue)
+        if len(visits) > servers and not traversal.shares_servers(visits[0]):
             # All requests wait together for what is there: one wait, not the longest of several.
-            return _served_together(made, branches, visits[0].queue, servers, last=False)
+            return _served_together(traversal, branches, visits[0].queue, servers, last=False)
     found = maximum_of(times)
     for name in _shared_queues(branches):
         users = [branch for branch in branches if _uses(branch, name)]
-        servers = made.servers(name)
+        servers = traversal.servers(name)
         if len(users) > servers:
-            found = _longer(found, _served_together(made, users, name, servers, last=False))
+            found = _longer(found, _served_together(traversal, users, name, servers, last=False))
             if any(len(_places(branch, name)) > 1 for branch in users):
                 # Branches that come back to a resource: everything but their last visits goes on side by side.
-                found = _longer(found, _served_together(made, users, name, servers, last=True))
+                found = _longer(found, _served_together(traversal, users, name, servers, last=True))
     return found
 
 
@@ -244,7 +244,9 @@ def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
     return RandomTime(np.where(larger, b.mean, a.mean), np.where(larger, b.variance, a.variance), kind)
 
 
-def _served_together(made: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool) -> RandomTime:
+def _served_together(
+    traversal: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool
+) -> RandomTime:
     """Give the time from the fork until one resource has served all branches and the last of them has ended.
 
     The k works of a mean m begin at once at c servers, so the last waits m (k - c) / c for the others. With `last`, only the
@@ -252,13 +254,13 @@ def _served_together(made: Traversal, branches: Sequence[Activity], name: str, s
     """
     visits, works, before, after, calls = list[Visit](), list[RandomTime](), list[Array](), list[Array](), np.zeros(1)
     for branch in branches:
-        parts, at, ratios = _parts(branch), _places(branch, name), visit_ratios(branch, made.numbers)
+        parts, at, ratios = _parts(branch), _places(branch, name), visit_ratios(branch, traversal.numbers)
         first = at[-1] if last else at[0]
         mine = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
         visits += mine
-        works.append(sum_of([repeated(ratios[v.index], made.services[v.index]) for v in mine]))
-        before.append(sum_of([made.time(part) for part in parts[:first]]).mean)
-        after.append(sum_of([made.time(part) for part in parts[at[-1] + 1 :]]).mean)
+        works.append(sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in mine]))
+        before.append(sum_of([traversal.time(part) for part in parts[:first]]).mean)
+        after.append(sum_of([traversal.time(part) for part in parts[at[-1] + 1 :]]).mean)
         for visit in mine:
             calls = calls + ratios[visit.index]
     count, kinds = len(works), {work.kind for work in works}
@@ -266,13 +268,13 @@ def _served_together(made: Traversal, branches: Sequence[Activity], name: str, s
     typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
     served = maximum_of_identical(typical, np.full(1, float(servers)))
     delayed, variance = mean * (count - servers) / servers, count * varied / servers**2
-    if made.fixed is not None:
+    if traversal.fixed is not None:
         # The services of the other branches are waits of the last.
-        delayed = delayed.real * made.factor(visits[0].label)
+        delayed = delayed.real * traversal.factor(visits[0].label)
     elif not last:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each branch.
-        made.found.sibling_waits.update({v.index: delayed / 2 * count / nonzero(calls) for v in visits})
-    waits = [made.wait(visit) for visit in visits]
+        traversal.found.branch_waits.update({v.index: delayed / 2 * count / nonzero(calls) for v in visits})
+    waits = [traversal.wait(visit) for visit in visits]
     constant = all(each.kind == "constant" for each in (*works, *waits))
     return RandomTime(
         smallest(before) + largest([each.mean for each in waits]) + delayed + served.mean + smallest(after),
@@ -298,7 +300,7 @@ MOST_ITEMS = 64
 """Items of a pipeline followed one by one; each further one takes as long as the last of these."""
 
 
-def _pipeline_time(made: Traversal, pipeline: Pipeline) -> RandomTime:
+def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     """Give the time until the last item has left the last stage.
 
     An item begins a stage when it has left the stage before and a place is free: a serial stage has one place, a
@@ -306,18 +308,18 @@ def _pipeline_time(made: Traversal, pipeline: Pipeline) -> RandomTime:
     Against samples the error is below 3.5 % (tests/method/mean_value/test_traversal.py); the construct "pipelines"
     of benchmarks/mean_value.py adds contention.
     """
-    items = made.numbers[pipeline.items]
-    stages = [_StageTimes(made, stage) for stage in pipeline.stages]
+    items = traversal.numbers[pipeline.items]
+    stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
     most = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
     follow = _ItemTimes(stages, items)
     ends = [follow.item(number) for number in range(most)]
     constant = all(body.kind == "constant" for stage in stages for body in stage.times)
     mean, variance = (_interpolated([end[part] for end in ends], items) for part in (0, 1))
-    if made.fixed is None:
+    if traversal.fixed is None:
         waits = {stage.visit.index: stage.waited / most for stage in stages if stage.visit and stage.parallel}
-        made.found.item_waits.update(waits)
+        traversal.found.item_waits.update(waits)
         # At the start of a program the processors, in the order in which they arrive, stand along the first axis.
-        made.found.spans.setdefault(pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean)
+        traversal.found.spans.setdefault(pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean)
     return RandomTime(mean, variance, "constant" if constant else "general")
 
 
@@ -336,17 +338,17 @@ def _interpolated(ends: list[Array], items: Array) -> Array:
 class _StageTimes:
     """A stage of a pipeline: times of its bodies, one for all items or one for each, and the items that it takes at once."""
 
-    def __init__(self, made: Traversal, stage: Stage) -> None:
-        self.times = [made.time(body) for body in stage.bodies]
+    def __init__(self, traversal: Traversal, stage: Stage) -> None:
+        self.times = [traversal.time(body) for body in stage.bodies]
         self.parallel, body = stage.kind == "parallel", stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
-        station = made.model.resources.get(self.visit.queue) if self.visit else None
+        station = traversal.model.resources.get(self.visit.queue) if self.visit else None
         places = station.servers if isinstance(station, Station) else None
         self.places = places if self.parallel else 1
         """Items at once; None for any number."""
-        self.shared = self.parallel and self.visit is not None and made.shares_servers(self.visit)
-        booked = made.fixed is not None and self.parallel and self.visit is not None
-        self.factor = made.factor(self.visit.label) if booked and self.visit else None
+        self.shared = self.parallel and self.visit is not None and traversal.shares_servers(self.visit)
+        booked = traversal.fixed is not None and self.parallel and self.visit is not None
+        self.factor = traversal.factor(self.visit.label) if booked and self.visit else None
         """On waits for a place, where they are booked to a station."""
         self.occupied: list[int] = []
         self.waited: Array = np.zeros(1)
@@ -412,15 +414,15 @@ MOST_FOLLOWED = 256
 """Larger populations are not followed one by one; their sections end with the maximum of independent times."""
 
 
-def cycle_time(made: Traversal, root: Activity) -> RandomTime:
+def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """Give the time of a whole cycle; what comes after the last barrier is done with what comes before the first."""
-    sections, rest = _cut(root, made.numbers)
+    sections, rest = _cut(root, traversal.numbers)
     if not sections:
-        return sum_of([made.time(node) for node in rest])
+        return sum_of([traversal.time(node) for node in rest])
     (first, barrier, _), *others = sections
     found = []
     for number, (nodes, wait, count) in enumerate([*others, ((*rest, *first), barrier, None)]):
-        time = _section(made, nodes, wait, number)
+        time = _section(traversal, nodes, wait, number)
         found.append(time if count is None else repeated(count, time))
     return sum_of(found)
 
@@ -454,44 +456,44 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
     return [], (node,)
 
 
-def _section(made: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int) -> RandomTime:
+def _section(traversal: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int) -> RandomTime:
     """Give the time of a section that ends at a barrier: the mean time of the last arrival, and the barrier's cost."""
-    label, own = f"barrier:{wait.name}", sum_of([made.time(node) for node in nodes])
-    barrier = made.model.resources[wait.name]
+    label, own = f"barrier:{wait.name}", sum_of([traversal.time(node) for node in nodes])
+    barrier = traversal.model.resources[wait.name]
     assert isinstance(barrier, Barrier)
-    cost = made.numbers[barrier.cost] * made.factor(label)
-    if made.fixed is not None:
-        waited = made.fixed.last_arrivals[number] - own.mean.real
-        return RandomTime(own.mean + waited * made.factor(label) + cost, own.variance)
-    last = _last_arrival(made, nodes, own, wait)
-    made.found.last_arrivals[number] = last.mean
+    cost = traversal.numbers[barrier.cost] * traversal.factor(label)
+    if traversal.fixed is not None:
+        waited = traversal.fixed.last_arrivals[number] - own.mean.real
+        return RandomTime(own.mean + waited * traversal.factor(label) + cost, own.variance)
+    last = _last_arrival(traversal, nodes, own, wait)
+    traversal.found.last_arrivals[number] = last.mean
     return RandomTime(last.mean + cost, last.variance, own.kind)
 
 
-def _last_arrival(made: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait) -> RandomTime:
-    if wait.parties is not None and wait.parties < made.processors:
+def _last_arrival(traversal: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait) -> RandomTime:
+    if wait.parties is not None and wait.parties < traversal.processors:
         # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the i-th waits for
         # p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
-        part = (wait.parties - 1) / (2 * made.processors)
+        part = (wait.parties - 1) / (2 * traversal.processors)
         return RandomTime(own.mean / (1 - part), own.variance)
-    last = synchronized_start(made, nodes, made.processors)
-    return last or maximum_of_identical(own, np.full(1, float(made.processors)))
+    last = synchronized_start(traversal, nodes, traversal.processors)
+    return last or maximum_of_identical(own, np.full(1, float(traversal.processors)))
 
 
-def synchronized_start(made: Traversal, nodes: Sequence[Activity], processors: int) -> RandomTime | None:
+def synchronized_start(traversal: Traversal, nodes: Sequence[Activity], processors: int) -> RandomTime | None:
     """Give the time until the last of all processors has gone through; None where nothing can be waited for.
 
     The waits found replace those of the steady state in what the traversal found.
 
     Parameters
     ----------
-    made : a traversal of the nodes
+    traversal : a traversal of the nodes
     nodes : done one after the other
     processors : that start at once
     """
     if processors < 2 or processors > MOST_FOLLOWED or not is_contended(nodes):
         return None
-    return _SynchronizedStart(made, processors).through(nodes)
+    return _SynchronizedStart(traversal, processors).through(nodes)
 
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
@@ -521,8 +523,8 @@ def _queued(visit: Visit) -> bool:
 class _SynchronizedStart:
     """Follows all processors through a section; delays are added up until the next queue."""
 
-    def __init__(self, made: Traversal, processors: int) -> None:
-        self.made, self.waits = made, made.found.waits
+    def __init__(self, traversal: Traversal, processors: int) -> None:
+        self.traversal, self.waits = traversal, traversal.found.waits
         self.passing = PassingTimes.together(processors)
         self.pending = ZERO_TIME
         self.served_until: dict[str, Array] = {}
@@ -541,17 +543,17 @@ class _SynchronizedStart:
             case VisitedStep(_, visit) | VisitedHold(visit, _, False) if visit is not None and _queued(visit):
                 self._queue(visit, np.ones(1))
             case Repeat(count, VisitedStep(_, visit)) if visit is not None and _queued(visit):
-                self._queue(visit, self.made.numbers[count])
+                self._queue(visit, self.traversal.numbers[count])
             case _:
                 self._composite(node)
 
     def _queue(self, visit: Visit, count: Array) -> None:
         """Pass a queue a number of times in a row; all processors take turns there."""
-        service = repeated(count, self.made.found.services[visit.index])
+        service = repeated(count, self.traversal.found.services[visit.index])
         before = self._after_pending()
         kept = self._kept_gaps(visit, service) / np.where(count.real > 1, count, 1)
         left = self._left(visit.queue, before, service.mean)
-        self.passing, wait = before.served(service, self.made.servers(visit.queue), kept, left)
+        self.passing, wait = before.served(service, self.traversal.servers(visit.queue), kept, left)
         self._set_waits([visit], wait, count)
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
@@ -564,7 +566,7 @@ class _SynchronizedStart:
         first, count = before.times[..., 0], before.times.shape[-1]
         left: Array = self.served_until.get(queue, first) - first
         left = np.where(left.real > 0, left, 0 * left)
-        self.served_until[queue] = first + left + count * work / self.made.servers(queue)
+        self.served_until[queue] = first + left + count * work / self.traversal.servers(queue)
         return left
 
     def _composite(self, node: Activity) -> None:
@@ -575,8 +577,8 @@ class _SynchronizedStart:
         by simulation in tests/method/mean_value/test_barriers.py (3 to 10 %).
         """
         visits = [visit for visit in visits_in(node) if _queued(visit)]
-        alone = self.made.without_waits().time(node)
-        ratios = visit_ratios(node, self.made.numbers)
+        alone = self.traversal.without_waits().time(node)
+        ratios = visit_ratios(node, self.traversal.numbers)
         before, passed = self._after_pending(), list[PassingTimes]()
         for name in dict.fromkeys(visit.queue for visit in visits):
             here = [visit for visit in visits if visit.queue == name]
@@ -586,7 +588,7 @@ class _SynchronizedStart:
             passed.append(after)
             if not isinstance(node, Pipeline | Fork):
                 before = after
-        self.passing = reduce(PassingTimes.or_later, passed, before)
+        self.passing = reduce(PassingTimes.latest_with, passed, before)
         self.pending = alone
 
     def _through_queue(
@@ -595,15 +597,15 @@ class _SynchronizedStart:
         """Wait at one queue inside a composite.
 
         A processor is through when its own work there is served, and not before its own time without waits is over.
-        One that asks for several servers at once leaves that many fewer to the others and is through sooner.
+        One that asks for several servers at once takes them as a group, which serves it so many times as fast.
         """
-        servers, at_once = self.made.servers(here[0].queue), self._requests_at_once(node, here)
+        servers, at_once = self.traversal.servers(here[0].queue), self._requests_at_once(node, here)
         work, lead, turns = self._work(node, here)
-        lanes = max(1, servers // at_once)
-        job = work.scaled(np.full(1, lanes / servers))
-        done = before.queued(job, lanes, self._left(here[0].queue, before, work.mean))
+        groups = max(1, servers // at_once)
+        group_work = work.scaled(np.full(1, groups / servers))
+        done = before.queued(group_work, groups, self._left(here[0].queue, before, work.mean))
         done = done.closed_up(before, work.mean / servers, 1 / turns)
-        late = done.times + (lead + job.mean - alone.mean)[..., None]
+        late = done.times + (lead + group_work.mean - alone.mean)[..., None]
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
 
     def _requests_at_once(self, node: Activity, here: Sequence[Visit]) -> int:
@@ -614,7 +616,7 @@ class _SynchronizedStart:
 
     def _work(self, node: Activity, here: Sequence[Visit]) -> tuple[RandomTime, Array, Array]:
         """Give what a composite asks of a queue, its other time that cannot overlap with it, and the turns it takes."""
-        numbers, services = self.made.numbers, self.made.found.services
+        numbers, services = self.traversal.numbers, self.traversal.found.services
         ratios = visit_ratios(node, numbers)
         work = sum_of([repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios])
         match node:
@@ -622,12 +624,12 @@ class _SynchronizedStart:
                 return work, self._work(body, here)[1], np.where(numbers[count].real > 1, numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
-                once = sum_of([self.made.without_waits().time(stage.bodies[0]) for stage in stages])
+                once = sum_of([self.traversal.without_waits().time(stage.bodies[0]) for stage in stages])
                 return work, once.mean - work.mean / items, items if self._in_turns(node, here) else np.ones(1)
             case Fork(branches):
                 used = [branch for branch in branches if any(visit in here for visit in visits_in(branch))]
                 return work, -largest([-self._work(branch, here)[1] for branch in used]), np.ones(1)
-        return work, self.made.without_waits().time(node).mean - work.mean, np.ones(1)
+        return work, self.traversal.without_waits().time(node).mean - work.mean, np.ones(1)
 
     def _in_turns(self, pipeline: Pipeline, here: Sequence[Visit]) -> bool:
         """Say whether processors take turns at a queue, item by item.
@@ -635,7 +637,7 @@ class _SynchronizedStart:
         They do where one item waits for another, there or at an earlier queue. Items of a parallel stage join the
         queue together, so the processor that comes first is through with all its items first.
         """
-        if self.made.shares_servers(here[0]):
+        if self.traversal.shares_servers(here[0]):
             return True
         for stage in pipeline.stages:
             visits = [visit for body in stage.bodies for visit in visits_in(body) if _queued(visit)]
@@ -655,7 +657,7 @@ class _SynchronizedStart:
 
     def _kept_gaps(self, visit: Visit, service: RandomTime) -> Array:
         """Give the part of the gaps that remains: where servers are shared, constant services all end together."""
-        if not self.made.shares_servers(visit):
+        if not self.traversal.shares_servers(visit):
             return np.ones(1)
         return np.where(service.scv.real < 1, service.scv, 1)
 
@@ -730,7 +732,7 @@ class PassingTimes:
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
         return PassingTimes(self.times[..., -1:] - behind, self.gaps * kept[..., None])
 
-    def or_later(self, other: PassingTimes) -> PassingTimes:
+    def latest_with(self, other: PassingTimes) -> PassingTimes:
         """Take the later of two passings of each."""
         later = other.times.real > self.times.real
         return PassingTimes(np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps))

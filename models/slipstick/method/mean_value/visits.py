@@ -267,12 +267,12 @@ def _refuse_barriers(activity: Activity, inside: str) -> None:
         )
 
 
-FOLDED_FROM = 8
-"""Alike resources from which on they are folded into one; fewer cost little."""
+LUMPED_FROM = 8
+"""Alike resources from which on they are lumped into one; fewer cost little."""
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedActivities:
+class LumpedActivities:
     """Activities in which one of several alike resources, such as the modules of a memory, stands for all of them.
 
     Exact but for rounding: a choice takes each copy with the same probability, to do the same there, so by symmetry all
@@ -305,10 +305,10 @@ class FoldedActivities:
         return {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
 
 
-def folded(activities: Sequence[Activity], model: Model) -> FoldedActivities:
-    """Fold alike resources; where branches, items or barriers compare times, nothing is folded."""
+def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
+    """Lump alike resources; where branches, items or barriers compare times, nothing is lumped."""
     nodes = [node for activity in activities for node in steps(activity)]
-    made = FoldedActivities(())
+    made = LumpedActivities(())
     if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
         return replace(made, activities=tuple(activities))
     uses = Counter(node.resource for node in nodes if isinstance(node, Step | Hold))
@@ -388,7 +388,7 @@ def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Sha
     for group in found.values():
         shapes, options = [shape for shape, _ in group], [option for _, option in group]
         names = [name for shape in shapes for name in shape.names]
-        if len(group) >= FOLDED_FROM and len(set(names)) == len(names) > 0:
+        if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
             yield shapes, options
         else:
             yield from (([shape], [option]) for shape, option in group)
@@ -510,7 +510,7 @@ class Queue:
     lock : whether it is a lock, whose service is what is done while it is held
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
-    copies : alike queues that this one stands for, each visit to any of them; see `folded`
+    copies : alike queues that this one stands for, each visit to any of them; see `lumped`
     order : of a reader-writer lock, whose waits `shared_locks` gives; else nothing
     """
 
@@ -635,7 +635,7 @@ class ArrivalState:
     whole_service : by queue, the weight of a whole service in the residual one [1]
     other_holders : by permits, the fraction of their holders that a holder meets [1]
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
-    leads : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
+    since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
     holders : by permits that are solved alone, probabilities of the numbers of holders; see `HeldSection` [1]
     """
@@ -648,7 +648,7 @@ class ArrivalState:
     whole_service: Mapping[str, Array] = field(default_factory=dict)
     other_holders: Mapping[str, Array] = field(default_factory=dict)
     waiting_for: PairTimes = field(default_factory=dict)
-    leads: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
+    since_acquisition: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
     holders: Mapping[str, Array] = field(default_factory=dict)
 
@@ -794,11 +794,13 @@ class ArrivalState:
                 delay = delays.get((visit.index, other.index))
                 if delay is None or queue.sharing:
                     continue
-                # A group without a processor among those met has no lead yet.
-                for lock in sorted(each for each in visit.held & other.released if (each, visit.index) in self.leads):
-                    lead = self.leads[lock, visit.index]
+                # A group without a processor among those met has no such time yet.
+                for lock in sorted(
+                    each for each in visit.held & other.released if (each, visit.index) in self.since_acquisition
+                ):
+                    since = self.since_acquisition[lock, visit.index]
                     service = delay.service
-                    left, _ = left_over(service.mean, service.variance, lead.mean, lead.variance)
+                    left, _ = left_over(service.mean, service.variance, since.mean, since.variance)
                     chance = self.all_busy[lock] * (ratios[other.index] / queue.copies) / nonzero(calls[lock])
                     chance = np.where(chance.real < 1, chance, 1.0)
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
