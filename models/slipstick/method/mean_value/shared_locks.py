@@ -234,12 +234,12 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
 
-_Change = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
+_CountedChange = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
 """In which states it happens, the state after, the count that its rate goes with, of what, and how many draws it needs: to
 write, and to read."""
 
 
-def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iterator[_Change]:
+def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iterator[_CountedChange]:
     """Yield the transitions of a fair lock."""
     inside, writer, _none, waiting = state
     thinking = customers - inside - writer - waiting
@@ -267,7 +267,7 @@ def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iter
     yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
 
 
-def _ranked_transitions(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_Change]:
+def _ranked_transitions(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_CountedChange]:
     """Yield the transitions of a lock that readers, or writers, take before all others."""
     inside, writer, readers, writers = state
     thinking = customers - state.sum(axis=0)
