@@ -39,11 +39,11 @@ class Routing:
 
     def groups(self) -> NDArray[np.bool_]:
         """Tell to which classes the customers of a class can ever belong, itself included [classes, classes]."""
-        kinds = len(self.entry)
-        reach = np.eye(kinds, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
+        classes = len(self.entry)
+        reach = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
         for r, s in enumerate(self.restart):
             reach[r, s] = True
-        for _ in range(kinds):
+        for _ in range(classes):
             reach = (reach.astype(int) @ reach.astype(int)) > 0
         reach |= reach.T
         return reach
@@ -63,16 +63,16 @@ def routing_in_order(visits: Array) -> Routing:
     >>> rule.entry.tolist(), rule.onward[0, 0, 0].tolist(), rule.onward[0, 1, 0].tolist()
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
-    kinds, count = visits.shape
+    classes, count = visits.shape
     chance = np.where(visits.real > 1, 1.0, visits)
     again = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
     # From just before station k: the first station visited from there on.
-    ahead = np.zeros((count + 1, kinds, count), dtype=chance.dtype)
+    ahead = np.zeros((count + 1, classes, count), dtype=chance.dtype)
     for k in range(count - 1, -1, -1):
         ahead[k] = (1.0 - chance[:, k])[:, None] * ahead[k + 1]
         ahead[k, :, k] += chance[:, k]
-    onward = np.zeros((kinds, count, kinds, count), dtype=chance.dtype)
-    for r, k in np.ndindex(kinds, count):
+    onward = np.zeros((classes, count, classes, count), dtype=chance.dtype)
+    for r, k in np.ndindex(classes, count):
         onward[r, k, r] = (1.0 - again[r, k]) * ahead[k + 1, r]
         onward[r, k, r, k] += again[r, k]
     return Routing(ahead[0], onward)
@@ -99,8 +99,8 @@ def routing_of_chains(
     (array([1., 0.]), (0, 0))
     """
     rule, think = _routing_in_order(network), len(network.stations)
-    kind = np.result_type(rule.onward, routes.probability)
-    entry, onward, restart = rule.entry.astype(kind), rule.onward.astype(kind), list(range(len(rule.entry)))
+    dtype = np.result_type(rule.onward, routes.probability)
+    entry, onward, restart = rule.entry.astype(dtype), rule.onward.astype(dtype), list(range(len(rule.entry)))
     for members, (label, station) in references.items():
         entry[list(members)], onward[list(members)] = 0, 0
         begin = think if _thinks(network)[label] else station
@@ -139,16 +139,16 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
         if _thinks(network)[r]:
             # A cycle that visits no station is one more think time; without think time such cycles take none.
             home = np.eye(count + 1)[count]
-            onward[r, count, r] = first + _lacking(first.sum()) * home
-        onward[r, :count, r] += _lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
+            onward[r, count, r] = first + _remainder(first.sum()) * home
+        onward[r, :count, r] += _remainder(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
         entry[r] = home
     return Routing(entry, onward, routing.restart)
 
 
-def _lacking(total: Array) -> Array:
+def _remainder(total: Array) -> Array:
     """Give what probabilities lack of 1, beyond rounding."""
-    lacking: Array = np.where(np.abs(1.0 - total) > 1e-12, 1.0 - total, 0.0)
-    return lacking
+    remainder: Array = np.where(np.abs(1.0 - total) > 1e-12, 1.0 - total, 0.0)
+    return remainder
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +166,13 @@ class NetworkPoint:
 
     def visited(self) -> NDArray[np.bool_]:
         """Tell which classes visit which stations, and which think [classes, stations + 1]."""
-        comes: NDArray[np.bool_] = (self.routing.entry.real > 0) | (self.routing.onward.real > 0).any(axis=(0, 1))
-        return comes
+        reached: NDArray[np.bool_] = (self.routing.entry.real > 0) | (self.routing.onward.real > 0).any(axis=(0, 1))
+        return reached
 
     def unbounded(self) -> bool:
         """Tell whether the number of open customers at some station has no limit."""
-        comes = self.visited()[~self.network.closed, :-1].any(axis=0)
-        return bool(np.any(comes & ~self.network.limited))
+        reached = self.visited()[~self.network.closed, :-1].any(axis=0)
+        return bool(np.any(reached & ~self.network.limited))
 
     def population(self) -> NDArray[np.int64]:
         """Give the customers of each class at the start, 0 where it is open [classes]."""
@@ -187,9 +187,11 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     ------
     ModelError : a service takes no time, or routing or blocking does not fit
     """
-    kinds, count = network.service.shape[1:]
-    if routing is not None and routing.entry.shape not in ((kinds, count), (kinds, count + 1)):
-        raise ModelError(f"routing is for {routing.entry.shape} classes and stations, the network has {(kinds, count)}")
+    classes, count = network.service.shape[1:]
+    if routing is not None and routing.entry.shape not in ((classes, count), (classes, count + 1)):
+        raise ModelError(
+            f"routing is for {routing.entry.shape} classes and stations, the network has {(classes, count)}"
+        )
     point = NetworkPoint(network, _routing_in_order(network) if routing is None else _with_thinking(network, routing))
     for r, k in np.argwhere(point.visited()[:, :-1]):
         if not network.service[0, r, k].real > 0:
@@ -215,14 +217,14 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
 def _check_blocking(point: NetworkPoint) -> None:
     """Refuse blocking that needs a memory in the state: a destination that is chosen, or a phase that is kept."""
     network, onward = point.network, point.routing.onward.real
-    for j, kind in enumerate(network.blocking):
-        if kind == LOSS or network.capacity[j] is None:
+    for j, blocking in enumerate(network.blocking):
+        if blocking == LOSS or network.capacity[j] is None:
             continue
         for r, k in np.argwhere(onward[:, :-1, :, j].sum(axis=2) > 0):
             if k == j:
                 continue
             where = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
-            if kind == BEFORE_SERVICE and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1:
+            if blocking == BEFORE_SERVICE and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1:
                 raise ModelError(f"{where}: blocking before service needs one destination; use 'repeat' or 'loss'")
             if _service_time(point, r, k).phases > 1:
                 raise ModelError(f"{where}: blocking of a service in phases is not covered; use 'loss' or scv 1")
@@ -233,18 +235,18 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
     network = point.network
     if len(network.classes) > 1 or (network.think != 0).any():
         raise ModelError("blocking after service is for one class that does not think; ask for another blocking")
-    kinds = [DISCIPLINES[each] for each in network.discipline]
+    disciplines = [DISCIPLINES[each] for each in network.discipline]
     plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
     for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
-        if not plain[k] or kinds[k].ranked:
+        if not plain[k] or disciplines[k].ranked:
             raise ModelError(f"{name} is not one exponential server, which blocking after service needs")
         if network.capacity[k] and blocking != AFTER_SERVICE:
             raise ModelError(f"{name} is full in another way; with blocking after service all stations block so")
 
 
-def _service_time(point: NetworkPoint, kind: int, station: int) -> PhaseType:
-    network = point.network
-    return phase_type(network.service[0, kind, station], network.scv[0, kind, station])
+def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
+    """Give the service time of class r at station k."""
+    return phase_type(point.network.service[0, r, k], point.network.scv[0, r, k])
 
 
 def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace:
@@ -256,7 +258,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     NoAnswerError : a cycle takes no time
     """
     network, routing = point.network, point.routing
-    kinds, count = network.service.shape[1:]
+    classes, count = network.service.shape[1:]
     population, visited = point.population(), point.visited()
     for r in np.flatnonzero(population):
         if not routing.entry[r].any():
@@ -265,11 +267,11 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
                 "time"
             )
     begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(routing.entry)]
-    home = [begins[r] for r in routing.restart or range(kinds)]
+    home = [begins[r] for r in routing.restart or range(classes)]
     _check_home(point, [[k for _, k, _ in each] for each in home])
     stations = [_station_state(point, k, truncation) for k in range(count)]
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
-    stations.append(SharedServers(thinking, kinds, None))
+    stations.append(SharedServers(thinking, classes, None))
     largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in network.capacity))
     bursts = {} if network.bursts is None else {r: each for r, each in enumerate(network.bursts[0]) if each.any()}
     columns = sum(state.width for state in stations) + 2 * count * (AFTER_SERVICE in network.blocking) + len(bursts)
@@ -287,27 +289,27 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             if network.arrivals[0, r] != 0
         },
         bursts=bursts,
-        batch=network.batch or (1,) * kinds,
+        batch=network.batch or (1,) * classes,
         restart=dict(enumerate(home)),
-        leaving=_abandoning(network, visited),
+        abandonment=_abandonment_rates(network, visited),
         capacity=(*network.capacity, None),
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
-        opened=~network.closed,
+        open_classes=~network.closed,
         start=empty,
         interleaved=empty,
     )
-    begin = {r: [*dict.fromkeys([*(k for _, k, _ in home[r]), *np.flatnonzero(visited[r])])] for r in range(kinds)}
+    begin = {r: [*dict.fromkeys([*(k for _, k, _ in home[r]), *np.flatnonzero(visited[r])])] for r in range(classes)}
     present = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in present.items() for _ in range(n)]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last restarts.
     turns = sorted((((j + 0.5) / n, r) for r, n in present.items() for j in range(n)), reverse=True)
-    at_work = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
-    interleaved = initial_state(space, [r for _, r in turns], at_work)
+    thinking_last = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
+    interleaved = initial_state(space, [r for _, r in turns], thinking_last)
     return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
 
 
-def _abandoning(network: NetworkArrays, visited: NDArray[np.bool_]) -> dict[tuple[int, int], complex]:
+def _abandonment_rates(network: NetworkArrays, visited: NDArray[np.bool_]) -> dict[tuple[int, int], complex]:
     """Give the rates at which waiting customers abandon the queues of stations, by class and station [1/s]."""
     if network.patience is None:
         return {}
@@ -317,11 +319,11 @@ def _abandoning(network: NetworkArrays, visited: NDArray[np.bool_]) -> dict[tupl
 
 def _check_home(point: NetworkPoint, home: Sequence[Sequence[int]]) -> None:
     """Refuse a closed class that may be lost and begins its next cycle where it may be lost again."""
-    network, comes, population = point.network, point.visited(), point.population().sum()
-    limited = [k for k, kind in enumerate(network.blocking) if kind == LOSS and network.limited[k]]
+    network, reached, population = point.network, point.visited(), point.population().sum()
+    limited = [k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]]
     for r in np.flatnonzero(network.closed).tolist():
         bad = [k for k in home[r] if k in limited]
-        lossy = [k for k in limited if comes[r, k] and (network.capacity[k] or 0) < population]
+        lossy = [k for k in limited if reached[r, k] and (network.capacity[k] or 0) < population]
         if bad and lossy:
             raise ModelError(
                 f"{network.classes[r]} is lost at {network.stations[lossy[0]]} and begins its cycle again "

@@ -1,5 +1,7 @@
 """The state space of a queueing network: the columns of all stations, and the transitions between states.
 
+Numbers of classes are called r, as in `slipstick.queueing.markov.build`.
+
 Each station knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
 serves all customers present or those of the first ranks, `CountedQueue` counts waiting customers apart from those in
 service, and `OrderedQueue` keeps the order of the customers.
@@ -40,11 +42,11 @@ class StateSpace:
     bursts : for each open class that arrives in bursts, its rates; see `NetworkArrays.bursts`
     batch : customers of each class that arrive together
     restart : for each closed class, where a lost customer begins its next cycle
-    leaving : rate at which each waiting customer of a class abandons the queue of a station, for those that do [1/s]
+    abandonment : rate at which each waiting customer of a class abandons the queue of a station, for those that do [1/s]
     capacity : most customers present at each station, or None
     blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
     truncation : most customers of open classes in all; None if capacities limit them
-    opened : which classes are open [classes]
+    open_classes : which classes are open [classes]
     start : the initial state, with the closed classes placed one after the other [columns]
     interleaved : a state with the same numbers at the stations, but the classes in turn [columns]
     """
@@ -56,11 +58,11 @@ class StateSpace:
     bursts: Mapping[int, Array]
     batch: Sequence[int]
     restart: Mapping[int, Sequence[Destination]]
-    leaving: Mapping[tuple[int, int], complex]
+    abandonment: Mapping[tuple[int, int], complex]
     capacity: Sequence[int | None]
     blocking: Sequence[str]
     truncation: int | None
-    opened: NDArray[np.bool_]
+    open_classes: NDArray[np.bool_]
     start: Array
     interleaved: Array
 
@@ -77,14 +79,14 @@ class StateSpace:
     def _reached_by_arrivals(self) -> Rows:
         """Give states that arrivals alone lead to; without them a long queue is explored one customer at a time."""
         row = self.start[None, :]
-        first = next(((kind, places[0][1]) for kind, (_, places) in self.arrivals.items() if places), None)
+        first = next(((r, places[0][1]) for r, (_, places) in self.arrivals.items() if places), None)
         if first is None or not self.truncation:
             return row[:0]
-        kind, to = first
+        r, to = first
         station, columns = self.stations[to], self.columns(to)
         most, length = self.capacity[to], int(station.length(row[:, columns])[0])
         count = self.truncation if most is None else max(0, min(self.truncation, most - length))
-        return self._replaced(np.repeat(row, count, axis=0), to, station.filled(row[:, columns], kind, count))
+        return self._replaced(np.repeat(row, count, axis=0), to, station.filled(row[:, columns], r, count))
 
     def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
         """Tell in which states a station is full [rows]."""
@@ -94,22 +96,22 @@ class StateSpace:
         full: NDArray[np.bool_] = self.stations[station].length(rows[:, self.columns(station)]) >= most
         return full
 
-    def finished(self, kind: int, station: int) -> int:
+    def completion_event(self, r: int, station: int) -> int:
         """Number the event that a service ends."""
-        return station * len(self.opened) + kind
+        return station * len(self.open_classes) + r
 
-    def lost(self, kind: int, station: int) -> int:
+    def loss_event(self, r: int, station: int) -> int:
         """Number the event that a customer is lost at a full station."""
-        return (len(self.stations) + station) * len(self.opened) + kind
+        return (len(self.stations) + station) * len(self.open_classes) + r
 
-    def abandoned(self, kind: int, station: int) -> int:
+    def abandonment_event(self, r: int, station: int) -> int:
         """Number the event that a customer abandons the queue of a station."""
-        return (2 * len(self.stations) + station) * len(self.opened) + kind
+        return (2 * len(self.stations) + station) * len(self.open_classes) + r
 
     @property
     def events(self) -> int:
         """Number of events."""
-        return 3 * len(self.stations) * len(self.opened)
+        return 3 * len(self.stations) * len(self.open_classes)
 
     def columns(self, station: int) -> slice:
         """Give the columns of a station."""
@@ -123,7 +125,9 @@ class StateSpace:
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers of open classes [rows]."""
-        count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.opened].sum(axis=(1, 2)).real).astype(np.int64)
+        count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.open_classes].sum(axis=(1, 2)).real).astype(
+            np.int64
+        )
         return count
 
     def orders_vary(self, chain: MarkovChain) -> bool:
@@ -135,58 +139,58 @@ class StateSpace:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Give all transitions out of a block of states."""
         yield from self._arrivals(rows)
-        for (kind, at), often in self.leaving.items():
-            for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], kind):
-                base, event = self._replaced(rows[here], at, after), self.abandoned(kind, at)
-                for anew, to, part in () if self.opened[kind] else self.restart[kind]:
-                    yield from self._sent(rows, here, base, often * waiting * part, (anew, to), event)
-                if self.opened[kind]:
-                    yield here, base, often * waiting, event
+        for (r, at), patience_rate in self.abandonment.items():
+            for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
+                base, event = self._replaced(rows[here], at, after), self.abandonment_event(r, at)
+                for next_class, to, part in () if self.open_classes[r] else self.restart[r]:
+                    yield from self._moved_to(rows, here, base, patience_rate * waiting * part, (next_class, to), event)
+                if self.open_classes[r]:
+                    yield here, base, patience_rate * waiting, event
         for at, station in enumerate(self.stations):
-            for here, after, rate, kind in station.serve(rows[:, self.columns(at)]):
+            for here, after, rate, r in station.serve(rows[:, self.columns(at)]):
                 if self.blocks_servers:
                     free = np.flatnonzero(self.serving(rows[here], at))
                     here, after, rate = here[free], after[free], rate[free]
                 base = self._replaced(rows[here], at, after)
-                if kind < 0:
+                if r < 0:
                     yield here, base, rate, -1
                 else:
-                    yield from self._departures(rows, here, base, rate, kind, at)
+                    yield from self._departures(rows, here, base, rate, r, at)
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
         if not self.arrivals:
             return
         here = np.arange(len(rows))
-        for kind, (_, _, begins, ends) in self.bursts.items():
-            burst = rows[:, self._burst(kind)]
+        for r, (_, _, begins, ends) in self.bursts.items():
+            burst = rows[:, self._burst(r)]
             after = rows.copy()
-            after[:, self._burst(kind)] = 1 - burst
+            after[:, self._burst(r)] = 1 - burst
             yield here, after, np.where(burst == 0, begins, ends), -1
         present = None if self.truncation is None else self.open_customers(rows)
-        for kind, (often, places) in self.arrivals.items():
+        for r, (rate, places) in self.arrivals.items():
             if present is not None and self.truncation is not None:
-                here = np.flatnonzero(present <= self.truncation - self.batch[kind])
-            rates: Array = np.full(len(here), often / self.batch[kind])
-            if kind in self.bursts:
-                quiet, burst, *_ = self.bursts[kind]
-                rates = np.where(rows[here, self._burst(kind)] == 0, quiet, burst)
+                here = np.flatnonzero(present <= self.truncation - self.batch[r])
+            rates: Array = np.full(len(here), rate / self.batch[r])
+            if r in self.bursts:
+                quiet, burst, *_ = self.bursts[r]
+                rates = np.where(rows[here, self._burst(r)] == 0, quiet, burst)
             some = here[rates != 0]
             rates = rates[rates != 0]
-            if self.batch[kind] > 1 and len(some):
-                yield self._together(rows, some, rates, kind, places)
-            for _, to, probability in places if self.batch[kind] == 1 else ():
-                yield from self._sent(rows, some, rows[some], rates * probability, (kind, to), -1)
+            if self.batch[r] > 1 and len(some):
+                yield self._batch_arrivals(rows, some, rates, r, places)
+            for _, to, probability in places if self.batch[r] == 1 else ():
+                yield from self._moved_to(rows, some, rows[some], rates * probability, (r, to), -1)
 
-    def _together(
-        self, rows: Rows, here: NDArray[np.int64], rates: Array, kind: int, places: Sequence[Destination]
+    def _batch_arrivals(
+        self, rows: Rows, here: NDArray[np.int64], rates: Array, r: int, places: Sequence[Destination]
     ) -> Transitions:
         """Let a batch come: each of its customers chooses a place by itself, and passes by with what is lacking of 1."""
         states = rows[here]
         passing = 1.0 - sum(probability for _, _, probability in places)
-        for _ in range(self.batch[kind]):
+        for _ in range(self.batch[r]):
             parts = [(here, states, rates * passing)] if abs(passing) > 1e-12 else []
             for _, to, probability in places:
-                for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], kind):
+                for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], r):
                     moved = self._replaced(states[some], to, after)
                     parts.append((here[some], moved, rates[some] * chance * probability))
             here, states, rates = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -199,21 +203,21 @@ class StateSpace:
                 here, states, rates = here[first], states[first], total
         return here, states, rates, -1
 
-    def _burst(self, kind: int) -> int:
+    def _burst(self, r: int) -> int:
         """Give the column that says whether a class arrives in a burst."""
-        return list(self.bursts).index(kind) - len(self.bursts)
+        return list(self.bursts).index(r) - len(self.bursts)
 
     def _departures(
-        self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, kind: int, at: int
+        self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
     ) -> Iterator[Transitions]:
-        event = self.finished(kind, at)
-        rest = 1.0 - sum(probability for _, _, probability in self.destinations[kind, at])
-        for target, to, probability in self.destinations[kind, at]:
-            yield from self._sent(rows, here, base, rate * probability, (target, to), event, at)
+        event = self.completion_event(r, at)
+        rest = 1.0 - sum(probability for _, _, probability in self.destinations[r, at])
+        for target, to, probability in self.destinations[r, at]:
+            yield from self._moved_to(rows, here, base, rate * probability, (target, to), event, at)
         if abs(rest) > 1e-12:
             yield here, self._released(base, at), rate * rest, event
 
-    def _sent(
+    def _moved_to(
         self,
         rows: Rows,
         here: NDArray[np.int64],
@@ -225,29 +229,31 @@ class StateSpace:
     ) -> Iterator[Transitions]:
         """Send customers to a station; `base` are the states without them, `rows[here]` those before they moved.
 
-        Without a source they come from outside or begin anew, and are lost where the station is full.
+        Without a source customers come from outside or begin their next cycle, and are lost where the station is full.
         """
-        kind, to = target
+        r, to = target
         full = self._full(base, to)
-        free, turned = np.flatnonzero(~full), np.flatnonzero(full)
+        free, refused = np.flatnonzero(~full), np.flatnonzero(full)
         if len(free):
-            for some, after, probability in self.stations[to].enter(base[free][:, self.columns(to)], kind):
+            for some, after, probability in self.stations[to].enter(base[free][:, self.columns(to)], r):
                 at = free[some]
                 moved = self._replaced(base[at], to, after)
                 if source not in (None, to):
                     moved = self._released(moved, source)
                 yield here[at], moved, rate[at] * probability, event
         blocking = LOSS if source is None else self.blocking[to]
-        if len(turned) and source is not None and blocking == AFTER_SERVICE:
-            yield here[turned], self._held(rows[here[turned]], source, to), rate[turned], event
-        elif len(turned) and blocking == LOSS:
+        if len(refused) and source is not None and blocking == AFTER_SERVICE:
+            yield here[refused], self._blocked(rows[here[refused]], source, to), rate[refused], event
+        elif len(refused) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is counted once.
-            yield here[turned], rows[here[turned]], rate[turned], self.lost(kind, to)
-            if self.opened[kind]:
-                yield here[turned], base[turned], rate[turned], event
+            yield here[refused], rows[here[refused]], rate[refused], self.loss_event(r, to)
+            if self.open_classes[r]:
+                yield here[refused], base[refused], rate[refused], event
             else:
-                for anew, other, part in self.restart[kind]:
-                    yield from self._sent(rows, here[turned], base[turned], rate[turned] * part, (anew, other), event)
+                for next_class, other, part in self.restart[r]:
+                    yield from self._moved_to(
+                        rows, here[refused], base[refused], rate[refused] * part, (next_class, other), event
+                    )
 
     @property
     def blocks_servers(self) -> bool:
@@ -261,7 +267,7 @@ class StateSpace:
         free: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
         return free
 
-    def _held(self, rows: Rows, station: int, to: int) -> Rows:
+    def _blocked(self, rows: Rows, station: int, to: int) -> Rows:
         """Let a customer keep its server until another station has a place for it."""
         first, count = self.columns(-1).stop, len(self.names)
         waits = rows[:, first : first + count]
@@ -323,11 +329,11 @@ def initial_state(space: StateSpace, customers: Sequence[int], begin: Mapping[in
     ModelError : the capacities are too small
     """
     row = space.start[None, :].copy()
-    for kind in customers:
-        at = _free(space, row, begin[kind])
+    for r in customers:
+        at = _free(space, row, begin[r])
         if at is None:
             raise ModelError(f"the stations have no place for {len(customers)} customers; raise a capacity")
-        _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], kind))
+        _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], r))
         row[:, space.columns(at)] = after
     first: Array = row[0]
     return first
@@ -387,21 +393,21 @@ class StationState(ABC):
         """Give the work done a second for each class [1] [rows, classes]."""
 
     @abstractmethod
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
         """Add a customer of a class."""
 
-    def filled(self, row: Rows, kind: int, count: int) -> Rows:
+    def filled(self, row: Rows, r: int, count: int) -> Rows:
         """Give the states that 1, 2, ... `count` arrivals of a class lead to, each in its first phase [count, columns]."""
         found = [row]
         for _ in range(count):
-            found.append(next(self.enter(found[-1], kind))[1])
+            found.append(next(self.enter(found[-1], r))[1])
         return np.concatenate(found)[1:]
 
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
         """Give the phases and services that may end next."""
 
-    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
+    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
         """Let a customer of a class abandon the queue; with the number of those that would leave the same state behind."""
         raise NotImplementedError
 
@@ -424,7 +430,7 @@ class ServedByPhase(StationState):
 
     def __init__(self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0) -> None:
         super().__init__(times, classes, speed)
-        self.cells = [(kind, phase) for kind, time in self.times.items() for phase in range(time.phases)]
+        self.cells = [(r, phase) for r, time in self.times.items() for phase in range(time.phases)]
         self.first = waiting
         self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
         self.width = waiting + len(self.cells)
@@ -443,42 +449,42 @@ class ServedByPhase(StationState):
     def _by_class(self, served: Array) -> Array:
         """Add the columns of customers in service up by class [rows, classes]."""
         total = np.zeros((len(served), self.classes), np.result_type(served, np.int64))
-        for at, (kind, _) in enumerate(self.cells):
-            total[:, kind] += served[:, at]
+        for at, (r, _) in enumerate(self.cells):
+            total[:, r] += served[:, at]
         return total
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
-        yield from self._begun(rows, np.arange(len(rows)), kind)
+    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
+        yield from self._begun(rows, np.arange(len(rows)), r)
 
-    def filled(self, row: Rows, kind: int, count: int) -> Rows:
+    def filled(self, row: Rows, r: int, count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
         rows = np.repeat(row, count, axis=0)
-        rows[:, self._first_phase(kind)] += np.arange(1, count + 1, dtype=rows.dtype)
+        rows[:, self._first_phase(r)] += np.arange(1, count + 1, dtype=rows.dtype)
         return rows
 
-    def _first_phase(self, kind: int) -> int:
-        return self.column[kind, int(np.flatnonzero(self.times[kind].start)[0])]
+    def _first_phase(self, r: int) -> int:
+        return self.column[r, int(np.flatnonzero(self.times[r].start)[0])]
 
-    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
+    def _begun(self, rows: Rows, here: NDArray[np.int64], r: int) -> Iterator[Entries]:
         """Begin the services of a class."""
-        for phase, probability in enumerate(self.times[kind].start):
+        for phase, probability in enumerate(self.times[r].start):
             if probability != 0 and len(here):
-                after = changed(rows[here], (self.column[kind, phase], 1))
+                after = changed(rows[here], (self.column[r, phase], 1))
                 yield here, after, np.full(len(here), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         shares = self._shares(rows)
-        for at, (kind, phase) in enumerate(self.cells):
+        for at, (r, phase) in enumerate(self.cells):
             here, column = np.flatnonzero(shares[:, at]), self.first + at
-            rate = shares[here, at] * self.times[kind].rates[phase]
-            for target, probability in enumerate(self.times[kind].onward[phase]):
+            rate = shares[here, at] * self.times[r].rates[phase]
+            for target, probability in enumerate(self.times[r].onward[phase]):
                 if probability != 0:
-                    after = changed(rows[here], (column, -1), (self.column[kind, target], 1))
+                    after = changed(rows[here], (column, -1), (self.column[r, target], 1))
                     yield here, after, rate * probability, -1
-            ends = self.times[kind].exits[phase]
+            ends = self.times[r].exits[phase]
             if ends != 0:
                 for some, after, probability in self._next_service(changed(rows[here], (column, -1))):
-                    yield here[some], after, rate[some] * ends * probability, kind
+                    yield here[some], after, rate[some] * ends * probability, r
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         """Begin the next service, if a customer waits."""
@@ -512,7 +518,7 @@ class SharedServers(ServedByPhase):
             return each
         shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
         ahead = np.zeros(len(rows), dtype=np.int64)
-        ranks = [self.ranks[kind] for kind, _ in self.cells]
+        ranks = [self.ranks[r] for r, _ in self.cells]
         for at in sorted(range(self.width), key=ranks.__getitem__):
             after = ahead + rows[:, at]
             shares[:, at] = self.total_speed(after) - self.total_speed(ahead)
@@ -545,49 +551,49 @@ class CountedQueue(ServedByPhase):
     ) -> None:
         super().__init__(times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1)
         self.servers, self.ranked, self.shares = servers, ranks is not None, shares
-        self.order = sorted(self.times, key=lambda kind: ranks[kind] if ranks else 0)
-        self.waiting = {kind: at if shares is None else 0 for at, kind in enumerate(self.order)}
+        self.order = sorted(self.times, key=lambda r: ranks[r] if ranks else 0)
+        self.waiting = {r: at if shares is None else 0 for at, r in enumerate(self.order)}
 
     def present(self, rows: Rows) -> Array:
         count = super().present(rows)
         if self.shares is not None:
-            waits = np.array([self.shares.get(kind, 0.0) for kind in range(self.classes)])
+            waits = np.array([self.shares.get(r, 0.0) for r in range(self.classes)])
             return np.asarray(count + rows[:, :1] * waits)
-        for kind, at in self.waiting.items():
-            count[:, kind] += rows[:, at]
+        for r, at in self.waiting.items():
+            count[:, r] += rows[:, at]
         return count
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
         busy = rows[:, self.first :].sum(axis=1) >= self.servers
         wait, begin = np.flatnonzero(busy), np.flatnonzero(~busy)
         if len(wait):
-            yield wait, changed(rows[wait], (self.waiting[kind], 1)), np.ones(len(wait))
+            yield wait, changed(rows[wait], (self.waiting[r], 1)), np.ones(len(wait))
         if len(begin):
-            yield from self._begun(rows, begin, kind)
+            yield from self._begun(rows, begin, r)
 
-    def filled(self, row: Rows, kind: int, count: int) -> Rows:
-        rows, free = super().filled(row, kind, count), self.servers - int(row[:, self.first :].sum())
+    def filled(self, row: Rows, r: int, count: int) -> Rows:
+        rows, free = super().filled(row, r, count), self.servers - int(row[:, self.first :].sum())
         wait = np.maximum(np.arange(1, count + 1, dtype=rows.dtype) - max(0, free), 0)
-        rows[:, self._first_phase(kind)] -= wait
-        rows[:, self.waiting[kind]] += wait
+        rows[:, self._first_phase(r)] -= wait
+        rows[:, self.waiting[r]] += wait
         return rows
 
-    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
-        here = np.flatnonzero(rows[:, self.waiting[kind]])
+    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
+        here = np.flatnonzero(rows[:, self.waiting[r]])
         if len(here):
-            column = self.waiting[kind]
+            column = self.waiting[r]
             yield here, changed(rows[here], (column, -1)), rows[here, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting = rows[:, : self.first].sum(axis=1)
         left = waiting > 0
-        for kind, at in self.waiting.items():
+        for r, at in self.waiting.items():
             called = np.flatnonzero(left & (rows[:, at] > 0))
             if self.ranked:
                 left[called] = False
-            for here, after, probability in self._begun(changed(rows, (at, -1)), called, kind):
+            for here, after, probability in self._begun(changed(rows, (at, -1)), called, r):
                 if self.shares is not None:
-                    probability = self.shares[kind] * probability
+                    probability = self.shares[r] * probability
                 elif not self.ranked:
                     probability = probability * rows[here, at] / waiting[here]
                 yield here, after, probability
@@ -620,119 +626,119 @@ class OrderedQueue(StationState):
         super().__init__(times, classes, speed)
         self.discipline = discipline
         self.width = places
-        self.heads = min(len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places)
+        self.served_places = min(len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places)
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
-        for kind, time in self.times.items():
+        for r, time in self.times.items():
             for phase in range(time.phases) if time.phases == 1 else range(-1, time.phases):
-                self.code[kind, phase] = len(self.codes)
-                self.codes.append((kind, phase))
-        self.rank = np.array([-1] + [ranks[kind] for kind, _ in self.codes[1:]])
+                self.code[r, phase] = len(self.codes)
+                self.codes.append((r, phase))
+        self.rank = np.array([-1] + [ranks[r] for r, _ in self.codes[1:]])
 
     def present(self, rows: Rows) -> Array:
         return self._by_class(rows)
 
     def _by_class(self, rows: Rows) -> NDArray[np.int64]:
         count = np.zeros((len(rows), self.classes), dtype=np.int64)
-        for code, (kind, _) in enumerate(self.codes):
+        for code, (r, _) in enumerate(self.codes):
             if code:
-                count[:, kind] += (rows == code).sum(axis=1)
+                count[:, r] += (rows == code).sum(axis=1)
         return count
 
     def work(self, rows: Rows) -> Array:
-        return self._pace(rows)[:, None] * self._by_class(rows[:, : self.heads])
+        return self._speed_per_place(rows)[:, None] * self._by_class(rows[:, : self.served_places])
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
         count: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
         return count
 
-    def _pace(self, rows: Rows) -> Array:
+    def _speed_per_place(self, rows: Rows) -> Array:
         """Give the speed of service at each place that is served [1] [rows]."""
         count = self.length(rows)
-        pace: Array = self.total_speed(count) / np.clip(count, 1, self.heads)
-        return pace
+        speed: Array = self.total_speed(count) / np.clip(count, 1, self.served_places)
+        return speed
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
-        at = self._entry_place(rows, kind)
-        code = self.code[kind, -1 if (kind, -1) in self.code else 0]
+    def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
+        at = self._entry_place(rows, r)
+        code = self.code[r, -1 if (r, -1) in self.code else 0]
         places = np.arange(self.width)
         shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
         after = np.where(places < at[:, None], rows, shifted)
         after[np.arange(len(rows)), at] = code
         yield from self._begun(after)
 
-    def _entry_place(self, rows: Rows, kind: int) -> NDArray[np.int64]:
+    def _entry_place(self, rows: Rows, r: int) -> NDArray[np.int64]:
         """Give the place where a customer enters: behind those in service, unless it preempts, by its order."""
         count = self.length(rows)
-        first = 0 if self.discipline.preemptive else self.heads
+        first = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
             return count
         if self.discipline.order == REVERSE:
             return np.minimum(count, first)
-        rank = self.rank[self.code[kind, 0]]
+        rank = self.rank[self.code[r, 0]]
         behind = (rows[:, first:] > 0) & (self.rank[rows[:, first:]] <= rank)
         place: NDArray[np.int64] = np.minimum(count, first) + behind.sum(axis=1)
         return place
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
-        pace = self._pace(rows)
-        for place in range(self.heads):
-            for code, (kind, phase) in enumerate(self.codes):
+        speed = self._speed_per_place(rows)
+        for place in range(self.served_places):
+            for code, (r, phase) in enumerate(self.codes):
                 if phase < 0:
                     continue
                 here = np.flatnonzero(rows[:, place] == code)
                 if not len(here):
                     continue
-                rate = pace[here] * self.times[kind].rates[phase]
-                yield from self._phases(rows, here, place, kind, phase, rate)
-                ends = self.times[kind].exits[phase]
+                rate = speed[here] * self.times[r].rates[phase]
+                yield from self._phases(rows, here, place, r, phase, rate)
+                ends = self.times[r].exits[phase]
                 if ends != 0:
                     left = np.delete(rows[here], place, axis=1)
                     after = np.concatenate([left, np.zeros((len(here), 1), dtype=rows.dtype)], axis=1)
                     for some, begun, probability in self._begun(after):
-                        yield here[some], begun, rate[some] * ends * probability, kind
+                        yield here[some], begun, rate[some] * ends * probability, r
 
-    def abandon(self, rows: Rows, kind: int) -> Iterator[Entries]:
-        code = self.code[kind, -1 if (kind, -1) in self.code else 0]
-        for place in range(self.heads, self.width):
+    def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
+        code = self.code[r, -1 if (r, -1) in self.code else 0]
+        for place in range(self.served_places, self.width):
             here = np.flatnonzero(rows[:, place] == code)
             if len(here):
                 left = np.delete(rows[here], place, axis=1)
                 yield here, np.pad(left, ((0, 0), (0, 1))), np.ones(len(here))
 
     def _phases(
-        self, rows: Rows, here: NDArray[np.int64], place: int, kind: int, phase: int, rate: Array
+        self, rows: Rows, here: NDArray[np.int64], place: int, r: int, phase: int, rate: Array
     ) -> Iterator[Completions]:
-        for target, probability in enumerate(self.times[kind].onward[phase]):
+        for target, probability in enumerate(self.times[r].onward[phase]):
             if probability != 0:
                 after = rows[here]
-                after[:, place] = self.code[kind, target]
-                yield here, self._in_one_order(after), rate * probability, -1
+                after[:, place] = self.code[r, target]
+                yield here, self._sorted_in_service(after), rate * probability, -1
 
     def _begun(self, rows: Rows) -> Iterator[Entries]:
         """Draw the first phase of the customer whose service begins; there is at most one."""
         waits = np.zeros(len(rows), dtype=np.int64)
         place = np.zeros(len(rows), dtype=np.int64)
-        for head in range(self.heads):
-            for (kind, phase), code in self.code.items():
+        for head in range(self.served_places):
+            for (r, phase), code in self.code.items():
                 if phase < 0:
                     new = rows[:, head] == code
-                    waits[new], place[new] = kind + 1, head
+                    waits[new], place[new] = r + 1, head
         settled = np.flatnonzero(waits == 0)
         if len(settled):
-            yield settled, self._in_one_order(rows[settled]), np.ones(len(settled))
-        for kind, time in self.times.items():
-            here = np.flatnonzero(waits == kind + 1)
+            yield settled, self._sorted_in_service(rows[settled]), np.ones(len(settled))
+        for r, time in self.times.items():
+            here = np.flatnonzero(waits == r + 1)
             for phase, probability in enumerate(time.start):
                 if len(here) and probability != 0:
                     after = rows[here]
-                    after[np.arange(len(here)), place[here]] = self.code[kind, phase]
-                    yield here, self._in_one_order(after), np.full(len(here), probability)
+                    after[np.arange(len(here)), place[here]] = self.code[r, phase]
+                    yield here, self._sorted_in_service(after), np.full(len(here), probability)
 
-    def _in_one_order(self, rows: Rows) -> Rows:
+    def _sorted_in_service(self, rows: Rows) -> Rows:
         """Sort the customers in service, where none is interrupted: which server has which customer changes nothing."""
-        if self.heads > 1 and not self.discipline.preemptive:
-            rows[:, : self.heads] = -np.sort(-rows[:, : self.heads], axis=1)
+        if self.served_places > 1 and not self.discipline.preemptive:
+            rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
         return rows
 
 
