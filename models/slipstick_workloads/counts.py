@@ -363,7 +363,7 @@ class CountsSpec(Described):
     def data(self) -> Counts:
         """The counts themselves."""
         names = {"program", "processors", "page", "unit", "phases"}
-        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True))
+        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True, exclude_unset=True))
 
     def summary(self) -> str:
         """Say what was counted in all: the file itself has it by phase and processor."""

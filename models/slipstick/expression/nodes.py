@@ -163,6 +163,9 @@ class Number(Expr):
             raise ModelError(f"a number in an expression must be finite, got {self.value!r}")
 
 
+_ONE = Number(1.0)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Parameter(Expr):
     """A named quantity, usually with a base value.
@@ -296,7 +299,7 @@ def product(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value * b.value, dimension)
     for one, other in ((a, b), (b, a)):
-        if one == Number(1.0):
+        if one == _ONE:
             return other
     return Operation("product", (a, b), dimension)
 
@@ -307,7 +310,7 @@ def quotient(a: Expr, b: Expr) -> Expr:
         raise ModelError(f"division by zero: {_short(a)} / 0")
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value / b.value, a.dimension / b.dimension)
-    return a if b == Number(1.0) else Operation("quotient", (a, b), a.dimension / b.dimension)
+    return a if b == _ONE else Operation("quotient", (a, b), a.dimension / b.dimension)
 
 
 def power(base: Expr, exponent: int) -> Expr:

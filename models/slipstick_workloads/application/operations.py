@@ -146,7 +146,7 @@ class Operations:
         costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
         costs["remote_delay"] = self.dvsm.page_delay
         made = page_fault(self.machine, {"request": REQUEST, "reply": self.page, **costs})
-        return relabelled(made.bodies[0], "empty.")
+        return relabelled(made, "empty.")
 
     @cached_property
     def prefetched_lock(self) -> Activity:
@@ -219,13 +219,13 @@ class Operations:
         times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
         count = Number(float(processors), COUNT)
         made = barrier_slave(self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)})
-        return relabelled(made.bodies[0], "barrier.", queues=False)
+        return relabelled(made, "barrier.", queues=False)
 
     def _fault(self, each: OperationClass, component: str, key: Key) -> Activity:
         return relabelled(self._request(each), f"{component}-{_named(key)}.", component=component)
 
     def _request(self, each: OperationClass) -> Activity:
-        return diff_request(self.machine, self._costs(each)).bodies[0]
+        return diff_request(self.machine, self._costs(each))
 
     def _costs(self, each: OperationClass) -> InputValues:
         """Give the inputs of a diff request."""
@@ -272,7 +272,7 @@ class Operations:
                 "remote_delay": self.dvsm.lock_delay,
             },
         )
-        return relabelled(made.bodies[0], f"lock-{hops}.")
+        return relabelled(made, f"lock-{hops}.")
 
     def _serve(self, each: OperationClass, key: Key) -> Activity:
         name = f"serve-{_named(key)}."

@@ -12,6 +12,7 @@ applications, IBM Systems Journal 36(4), 1997.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number
@@ -64,21 +65,20 @@ _REMOTE = (
 )
 
 
-def message(machine: Machine, inputs: InputValues) -> Model:
+def message(machine: Machine, inputs: InputValues) -> Activity:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = one(inputs, "size")
     sender, receiver = Endpoint(machine, component), Endpoint(machine, component, "other")
-    cycle = then(
+    return then(
         sender.handle("send", size, one(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
         hardware(machine, 1, name="hardware", component=component),
         receiver.handle("receive", size, one(inputs, "receive_call")),
     )
-    return closed_model(cycle, name="dvsm/message", useful=())
 
 
-def page_fault(machine: Machine, inputs: InputValues) -> Model:
+def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     """Build an empty page fault: a request, the handler on the other side, a page in reply.
 
     The protocol time is counted at both ends of both messages.
@@ -86,7 +86,7 @@ def page_fault(machine: Machine, inputs: InputValues) -> Model:
     component = "empty"
     request, reply = one(inputs, "request"), one(inputs, "reply")
     here, there = Endpoint(machine, component), Endpoint(machine, component, "other")
-    cycle = then(
+    return then(
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 2, name="hardware", component=component),
@@ -96,10 +96,9 @@ def page_fault(machine: Machine, inputs: InputValues) -> Model:
         here.handle("receive", reply),
         here.spend("call", one(inputs, "call"), "system"),
     )
-    return closed_model(cycle, name="dvsm/page-fault", useful=())
 
 
-def diff_request(machine: Machine, inputs: InputValues) -> Model:
+def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     """Build a diff request: requests for diffs to d processors at once, a pipeline.
 
     Serial at the source are its sends, the wire of its own link (request and reply together) and its receives; hardware
@@ -117,8 +116,7 @@ def diff_request(machine: Machine, inputs: InputValues) -> Model:
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    cycle = pipeline(stages, items, name="diffs") >> here.spend("compute", one(inputs, "compute"), "software")
-    return closed_model(cycle, name="dvsm/diff-request", useful=())
+    return pipeline(stages, items, name="diffs") >> here.spend("compute", one(inputs, "compute"), "software")
 
 
 def _part(
@@ -140,7 +138,7 @@ def _part(
     return send, on_wire, remote, here.handle(f"receive{mark}", reply, one(inputs, "receive_call"))
 
 
-def lock(machine: Machine, inputs: InputValues) -> Model:
+def lock(machine: Machine, inputs: InputValues) -> Activity:
     """Build a lock acquisition: the request goes to the manager, which may forward it to the last holder.
 
     With p parties there are p - 1 requests, each received and served at the next processor, and one
@@ -155,7 +153,7 @@ def lock(machine: Machine, inputs: InputValues) -> Model:
         hardware(machine, 1, name="request.hardware", component=component),
         there.requested(inputs, "request"),
     )
-    cycle = then(
+    return then(
         repeat(parties - 1, hop),
         there.handle("reply.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
@@ -164,15 +162,14 @@ def lock(machine: Machine, inputs: InputValues) -> Model:
         here.spend("call", one(inputs, "call"), "system"),
         here.spend("compute", one(inputs, "compute"), "software"),
     )
-    return closed_model(cycle, name="dvsm/lock", useful=())
 
 
-def barrier_slave(machine: Machine, inputs: InputValues) -> Model:
+def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
     """Build a barrier from the view of the last slave: the master's four parts and the slave's own release."""
     component = "barrier"
     release = one(inputs, "release")
     here = Endpoint(machine, component)
-    cycle = then(
+    return then(
         here.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
@@ -180,18 +177,16 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Model:
         here.handle("release.receive", release, one(inputs, "receive_call")),
         here.spend("invalidate", one(inputs, "invalidate"), "software"),
     )
-    return closed_model(cycle, name="dvsm/barrier-slave", useful=())
 
 
-def barrier_master(machine: Machine, inputs: InputValues) -> Model:
+def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
     """Build a barrier from the view of its master, in four parts.
 
     The last arrival's message to the master, merging its write notices, the master's sends to all slaves, the
     computation after the barrier. The best case: the master arrives first.
     """
     here = Endpoint(machine, "barrier")
-    cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
-    return closed_model(cycle, name="dvsm/barrier-master", useful=())
+    return _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
 
 
 def _until_released(machine: Machine, inputs: InputValues) -> Activity:
@@ -207,6 +202,11 @@ def _until_released(machine: Machine, inputs: InputValues) -> Activity:
         master.spend("merge", one(inputs, "merge"), "software"),
         repeat(count - 1, master.handle("release.send", release, one(inputs, "release_call"))),
     )
+
+
+def _alone(operation: Callable[[Machine, InputValues], Activity], name: str) -> Callable[[Machine, InputValues], Model]:
+    """Make a program of an operation: one processor that does nothing else."""
+    return lambda machine, inputs: closed_model(operation(machine, inputs), name=name, useful=())
 
 
 _BARRIER_INPUTS = (
@@ -228,7 +228,7 @@ MESSAGE = Program(
         Input("send_call", TIME, "extra system-call time of the send"),
         Input("receive_call", TIME, "extra system-call time of the receive"),
     ),
-    message,
+    _alone(message, "dvsm/message"),
 )
 
 PAGE_FAULT = Program(
@@ -241,7 +241,7 @@ PAGE_FAULT = Program(
         Input("call", TIME, "extra system-call time of all sends and receives"),
         *_REMOTE,
     ),
-    page_fault,
+    _alone(page_fault, "dvsm/page-fault"),
 )
 
 DIFF_REQUEST = Program(
@@ -259,7 +259,7 @@ DIFF_REQUEST = Program(
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         *_REMOTE,
     ),
-    diff_request,
+    _alone(diff_request, "dvsm/diff-request"),
 )
 
 LOCK = Program(
@@ -274,7 +274,7 @@ LOCK = Program(
         Input("compute", TIME, "lock acquisition computation at the source"),
         *_REMOTE,
     ),
-    lock,
+    _alone(lock, "dvsm/lock"),
 )
 
 BARRIER_SLAVE = Program(
@@ -286,7 +286,7 @@ BARRIER_SLAVE = Program(
         Input("notices", TIME, "making the write notices, at the slave"),
         Input("receive_call", TIME, "extra system-call time of the slave's receive"),
     ),
-    barrier_slave,
+    _alone(barrier_slave, "dvsm/barrier-slave"),
 )
 
 BARRIER_MASTER = Program(
@@ -294,7 +294,7 @@ BARRIER_MASTER = Program(
     "Barrier from the view of its master",
     f"{PARSONS}, section on barriers",
     _BARRIER_INPUTS,
-    barrier_master,
+    _alone(barrier_master, "dvsm/barrier-master"),
 )
 
 
