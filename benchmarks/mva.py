@@ -4,20 +4,26 @@
 Linearizer, 20 stations, 5 classes of 100; (d) a central-server model at 1,000 points, over N and over a demand. Ours
 is from the public functions, network building and the checks of every law included. The loops are CPython as one would write
 the recursion by hand, without building or checking; those of (c) substitute until nothing moves by 1e-9. line-solver
-is measured through its model interface, building included, where it is installed (pip install line-solver).
+is measured through its model interface, building included, where it is installed (pip install line-solver), and (a) by
+PDQ's C library where `--pdq` names it: initialized, built and solved.
 
-    python benchmarks/mva.py [--rounds 9]
+Where numba is installed ours are its compiled loops; `--plain` leaves them out. Five calls of ours and one of the rival
+take turns in this process for some seconds, and the least time of each counts: what else the machine does makes
+both longer, but seldom all of their calls.
+
+    python benchmarks/mva.py [--seconds 4] [--plain] [--pdq libpdq.so]
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import io
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
@@ -28,6 +34,7 @@ import numpy as np
 
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.checks import checked
+from slipstick.queueing.compiled import compiled_loops
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 
@@ -124,6 +131,26 @@ def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], met
         return line.SolverMVA(model, method=method).avg_table()
 
 
+def pdq(library: str, demand: Sequence[float], think: float, count: int) -> Callable[[], float]:
+    """Give a call that solves one class by PDQ's exact method, through its C functions; the throughput."""
+    calls = ctypes.CDLL(library)
+    calls.PDQ_GetThruput.restype = ctypes.c_double
+    closed_terminals, center, in_order, exactly = 11, 3, 8, 14  # TERM, CEN, FCFS and EXACT of PDQ_Lib.h
+    names = [b"q%d" % k for k in range(len(demand))]
+    times = [ctypes.c_double(each) for each in demand]
+
+    def solve() -> float:
+        calls.PDQ_Init(b"model")
+        calls.PDQ_CreateClosed(b"all", closed_terminals, ctypes.c_double(count), ctypes.c_double(think))
+        for name, each in zip(names, times, strict=True):
+            calls.PDQ_CreateNode(name, center, in_order)
+            calls.PDQ_SetDemand(name, b"all", each)
+        calls.PDQ_Solve(exactly)
+        return float(calls.PDQ_GetThruput(closed_terminals, b"all"))
+
+    return solve
+
+
 def taken(call: Callable[[], Any]) -> float:
     """Time one call [s]."""
     start = time.perf_counter()
@@ -131,14 +158,14 @@ def taken(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(mine: Callable[[], Any], rival: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
-    """Time two calls in turn, the first a few times for each of the second: medians [s], and that of the ratios."""
+def in_turn(mine: Callable[[], Any], rival: Callable[[], Any], seconds: float) -> tuple[float, float]:
+    """Time five calls of the first and one of the second in turn, at least three times and so long: the least of each [s]."""
     mine()
-    rows = [(statistics.median(taken(mine) for _ in range(5)), taken(rival)) for _ in range(rounds)]
-    return (
-        *(statistics.median(column) for column in zip(*rows, strict=True)),
-        statistics.median(b / a for a, b in rows),
-    )
+    own, theirs, end = list[float](), list[float](), time.perf_counter() + seconds
+    while len(theirs) < 3 or time.perf_counter() < end:
+        own += [taken(mine) for _ in range(5)]
+        theirs.append(taken(rival))
+    return min(own), min(theirs)
 
 
 def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.ndarray[Any, Any]:
@@ -156,12 +183,21 @@ def central_server() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Read what is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--rounds", type=int, default=9)
+    arguments.add_argument("--seconds", type=float, default=4.0, help="for each row of the table")
+    arguments.add_argument("--plain", action="store_true", help="without compiled loops")
+    arguments.add_argument("--pdq", metavar="LIBRARY", help="PDQ's functions as a shared library")
     arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = arguments.parse_args()
-    rounds = 1 if asked.short else asked.rounds
+    fast = not (asked.plain or asked.short) and find_spec("numba") is not None
+    with compiled_loops() if fast else contextlib.nullcontext():
+        measure(asked, fast)
+
+
+def measure(asked: argparse.Namespace, fast: bool) -> None:
+    """Measure and print."""
+    seconds = 0.0 if asked.short else asked.seconds
     many, some, five = (20, 3, 5) if asked.short else (1000, 20, 100)
     random = np.random.default_rng(1)
     a, b, c = random.random((1, 10)), random.random((3, 6)), random.random((5, 20))
@@ -200,17 +236,27 @@ def main() -> None:
             lambda: [line_solver([row], [1.0], [n], "exact") for row, n in points[::200]],
         ),
     ]
-    print(f"one thread; medians of {rounds} rounds; ratios are rival / slipstick")
+    loops = "compiled loops" if fast else "no compiled loops"
+    print(f"one thread; {loops}; least times; ratios are rival / slipstick")
     print(f"{'':38} {'slipstick':>10} {'CPython loop':>22} {'line-solver':>22}  worst difference")
     for name, mine, loop, peer in cases:
-        own, theirs, ratio = in_turn(mine, loop, rounds if "Linearizer" not in name else 1 + rounds // 4)
+        own, theirs = in_turn(mine, loop, seconds)
         worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1)))
         scale = 200 if name.startswith("(d)") else 1
         beside = "not installed" if _absent() else ""
         if not beside:
             long = taken(peer) * scale
             beside = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
-        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {ratio:6.1f} x {beside:>22}  {worst:.0e}")
+        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x {beside:>22}  {worst:.0e}")
+    if asked.pdq:
+        other = pdq(asked.pdq, a[0].tolist(), 1.0, many)
+        own, theirs = in_turn(cases[0][1], other, seconds)
+        worst = abs(float(cases[0][1]()[0, 0]) / other() - 1)
+        print(
+            f"{'(a) beside PDQ, built and solved':38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x {'':22}  {worst:.0e}"
+        )
+    else:
+        print("(a) beside PDQ: not measured, no --pdq LIBRARY")
 
 
 def _absent() -> bool:

@@ -210,7 +210,7 @@ def whole_solution(
         of an open customer as a multiple of its demand
     idle : for stations with rates, P(no closed customer), (P,)
     """
-    shape, demand, delays = network.service.shape, network.demand, network.delays
+    shape, demand = network.service.shape, network.demand
     throughput, queue = found.throughput, found.queue
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
     if queue.shape == shape:
@@ -223,7 +223,7 @@ def whole_solution(
         at_queues = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
         at_queues[:, closed.classes] = queue
         present[:, :, closed.queueing] = at_queues
-        present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
+        present[:, :, network.delays] = flow[:, :, None] * demand[:, :, network.delays]
     each = flow[:, :, None]
     residence = np.divide(present, each, out=np.zeros(shape, dtype=kind), where=each != 0)
     if not network.all_closed:

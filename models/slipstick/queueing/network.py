@@ -347,6 +347,8 @@ class MarkovSolution(NetworkSolution):
 def sum_over_stations(values: Array) -> Array:
     """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take several times as long."""
     points, classes, stations = values.shape
+    if points * classes < 50:
+        return np.asarray(np.add.reduce(values, axis=2))
     total: Array = values.reshape(points * classes, stations) @ np.ones(stations)
     return total.reshape(points, classes)
 
@@ -416,7 +418,7 @@ def network_arrays(
     built = NetworkArrays(
         **spread,
         population=_spread(many, (points, kinds), "population").astype(np.int64),
-        closed=np.broadcast_to(np.asarray(closed, dtype=bool), (kinds,)).copy(),
+        closed=np.full(kinds, closed, dtype=bool),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
         servers=_spread(number, (count,), "servers").astype(np.int64),
         rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from slipstick.limits import check_cost
+from slipstick.queueing.compiled import loop, power_sums, recurrences
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
 
 SHORT_ROWS, MANY_ROWS = 64, 200
@@ -151,6 +152,9 @@ class _Series:
     def _single_queues(self, row: Array, population: Array) -> Array:
         """Sum d^j G(N - j) over j >= 1: by powers where each row is asked for once, else by the recurrence."""
         pace = (self.pace[self.singles] if self.several else self.pace).T
+        run = loop(power_sums, self.total)
+        if run:
+            return np.asarray(run(self.total[row], pace[row], population))
         if len(row) == len(self.total):
             back = self._backwards(self.total, row, population)
             back[:, 0] = 0
@@ -219,6 +223,10 @@ def geometric(series: Array, *paces: Array) -> Array:
     """
     points, length = series.shape
     kind = np.result_type(series, *paces)
+    run = loop(recurrences, series, *paces)
+    if run and paces:
+        run(series := series.copy(), np.array(paces))
+        return series
     if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
         for first in range(0, len(paces), MOST_TOGETHER):
             series = _in_blocks(series, np.stack(paces[first : first + MOST_TOGETHER], axis=1), kind)

@@ -1,0 +1,147 @@
+"""Loops of single models, compiled where numba (the extra `fast`) is installed and `compiled_loops` asks for them.
+
+Not without being asked: numba takes longer to import than thousands of small models to solve, and sums are added up in another
+order, so that last digits differ. What is asked for holds for classes that are closed, single servers and delays, and
+Bard-Schweitzer or exact mean values, without derivatives; all else runs as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from slipstick.errors import MissingExtraError
+from slipstick.queueing.network import Array
+
+_ASKED: ContextVar[bool] = ContextVar("compiled loops", default=False)
+
+
+@contextmanager
+def compiled_loops() -> Iterator[None]:
+    """Solve small models with compiled loops inside: for many, one after the other.
+
+    Raises
+    ------
+    MissingExtraError : numba is not installed
+
+    >>> from slipstick.queueing.exact import exact
+    >>> from slipstick.queueing.network import network_arrays
+    >>> with compiled_loops():
+    ...     exact(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
+    array([[0.88495575]])
+    """
+    if find_spec("numba") is None:
+        raise MissingExtraError("numba", "compiled loops of queueing networks", "fast")
+    token = _ASKED.set(True)
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
+    """Give the compiled form of a loop over arrays, if it is asked for and none of them carries derivatives."""
+    real = _ASKED.get() and all(each.dtype.kind == "f" for each in arrays)
+    return _compiled(function) if real else None
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    made: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(function)
+    return made
+
+
+def recurrences(series: Array, paces: Array) -> None:
+    """Run y(n) = x(n) + pace y(n - 1) along each row (P, L), in place, for one of the paces (K, P) after the other."""
+    for point in range(series.shape[0]):
+        row = series[point]
+        for k in range(paces.shape[0]):
+            term, pace = 0.0, paces[k, point]
+            for n in range(row.size):
+                term = row[n] + pace * term
+                row[n] = term
+
+
+def power_sums(series: Array, paces: Array, population: Array) -> Array:
+    """Sum pace^j series(N - j) over j >= 1, (P, K), with series (P, L), paces (P, K) and N (P,)."""
+    sums = np.zeros(paces.shape)
+    for point in range(paces.shape[0]):
+        for n in range(population[point]):
+            for k in range(paces.shape[1]):
+                sums[point, k] = paces[point, k] * (sums[point, k] + series[point, n])
+    return sums
+
+
+def newton_steps(demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float) -> int:
+    """Take the steps of Newton's method that `slipstick.queueing.approximate` says, without a change, until every point settles.
+
+    Parameters
+    ----------
+    demand, delay, count : (P, R, K), (P, R) and (P, R)
+    flow : throughputs to start at, and those that are found (P, R)
+    most : steps of a point
+    most_at_once : part of a throughput and of what a station has to spare that a step takes at most
+
+    Returns
+    -------
+    the steps of the point that takes most, or 0 if one does not settle
+    """
+    points, classes, stations = demand.shape
+    part, load, spare = np.empty((stations, classes)), np.empty(classes), np.empty(stations)
+    steep, move, longest = np.empty((classes, classes)), np.empty(classes), 0
+    for point in range(points):
+        x, n, settled, step = flow[point], count[point], False, 0
+        while not settled:
+            step += 1
+            if step > most:
+                return 0
+            for r in range(classes):
+                move[r] = x[r] * delay[point, r]
+                for s in range(classes):
+                    steep[r, s] = 0.0
+                steep[r, r] = delay[point, r] + (n[r] == 0)
+            for k in range(stations):
+                spare[k] = 1.0
+                for r in range(classes):
+                    once = 1 / (1 + x[r] * demand[point, r, k] / max(n[r], 1.0))
+                    part[k, r], load[r] = demand[point, r, k] * once * once, x[r] * demand[point, r, k] * once
+                    spare[k] -= load[r]
+                for r in range(classes):
+                    move[r] += load[r] / spare[k]
+                    steep[r, r] += part[k, r] / spare[k]
+                    for s in range(classes):
+                        steep[r, s] += load[r] / spare[k] * part[k, s] / spare[k]
+            for r in range(classes):
+                move[r] = (n[r] - move[r]) * min(max(move[r] / max(n[r], 1.0), 0.5), 2.0)
+            # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
+            for r in range(classes):
+                for s in range(r + 1, classes):
+                    factor = steep[s, r] / steep[r, r]
+                    move[s] -= factor * move[r]
+                    for c in range(r + 1, classes):
+                        steep[s, c] -= factor * steep[r, c]
+            for r in range(classes - 1, -1, -1):
+                for c in range(r + 1, classes):
+                    move[r] -= steep[r, c] * move[c]
+                move[r] /= steep[r, r]
+            taken = most_at_once
+            for k in range(stations):
+                growth = 0.0
+                for r in range(classes):
+                    growth += move[r] * part[k, r]
+                taken = max(taken, growth / spare[k])
+            settled = True
+            for r in range(classes):
+                taken = max(taken, -move[r] / (x[r] + (n[r] == 0)))
+            for r in range(classes):
+                x[r] += most_at_once / taken * move[r]
+                settled = settled and abs(move[r]) <= 1e-11 * abs(x[r])
+        longest = max(longest, step)
+    return longest
