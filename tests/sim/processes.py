@@ -31,7 +31,7 @@ from slipstick.sim.deadlock import Wait, deadlock
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plain.stations import RandomOrder
-from slipstick.sim.plan.builder import CHANCE, Builder
+from slipstick.sim.plan.builder import UNIFORM, Builder
 from slipstick.sim.plan.distributions import ServiceTime, Stream
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
@@ -81,7 +81,7 @@ class Process:
     def serve(self, station: str, seconds: float, label: str | None = None, rank: int = 0) -> Action:
         """Visit a station."""
         kernel, found = self.system.kernel, self.system.resource("station", station)
-        places = self.system.values(f"{station}:order", CHANCE) if isinstance(found, RandomOrder) else None
+        places = self.system.values(f"{station}:order", UNIFORM) if isinstance(found, RandomOrder) else None
         labels = self.system.label(label or station), self.system.label(f"wait:{station}")
         number = kernel.stations.index(found)
         return partial(kernel.serve, number, _times(seconds), *labels, Where.FIXED, rank, places)

@@ -18,7 +18,7 @@ def at_the_cpu(discipline: str, *visits: tuple[float, float, int], servers: int 
     builder.station("cpu", servers, discipline)
     starts = []
     for index, (arrives, work, rank) in enumerate(visits):
-        starts.append(builder.here)
+        starts.append(builder.next_instruction)
         builder.delay(constant(arrives), "away", stream=f"away{index}")
         builder.serve("cpu", constant(work), stream=f"work{index}", rank=rank)
         builder.finish()
@@ -125,7 +125,7 @@ def test_a_deadlock_names_all_that_hold_permits() -> None:
 
     builder.hold("pool", twice)
     builder.closed("all", 6, at=0)
-    at = builder.here
+    at = builder.next_instruction
     builder.delay(constant(1.0), "work")
     builder.closed("other", 1, at=at)
     kernel = Kernel(builder.plan())
@@ -196,10 +196,10 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(members: int) -> None:
     builder = Builder()
     starts = []
     for member in range(members):
-        starts.append(builder.here)
+        starts.append(builder.next_instruction)
         builder.delay(constant(float(member)), "before", stream=f"before{member}")
         builder.emit(Op.JUMP, 0)  # to where they meet, once that is known
-    meet = builder.here
+    meet = builder.next_instruction
     builder.barrier("meet", members, constant(0.125))
     builder.delay(constant(1.0), "after")
     builder.finish()

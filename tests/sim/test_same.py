@@ -59,7 +59,7 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
     builder.station("cpu", servers, discipline)
     starts = []
     for rank in (2, 1, 0):
-        starts.append(builder.here)
+        starts.append(builder.next_instruction)
         builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
         builder.delay(EXPONENTIAL, f"think{rank}")
         builder.closed(f"class{rank}", 3, at=starts[-1])
@@ -86,7 +86,7 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.delay(EXPONENTIAL, "think")
     builder.start_response()
     builder.mark("cpu")
-    builder.over_again(0.4, lambda: builder.serve("cpu", EXPONENTIAL), "again")
+    builder.repeat_with_probability(0.4, lambda: builder.serve("cpu", EXPONENTIAL), "again")
     builder.go([(0.3, "cpu"), (0.5, "disk"), (0.2, "end")], "from cpu")
     builder.mark("disk")
     builder.admit("jobs at disk", "disk", 3, "refused")
@@ -99,7 +99,7 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.mark("refused")
     builder.finish(lost=True)
     builder.closed("jobs", 7, at=0)
-    at = builder.here
+    at = builder.next_instruction
     builder.admit("web at disk", "disk", 3, "away")
     builder.serve("disk", EXPONENTIAL, "web")
     builder.mark("away")
@@ -118,7 +118,7 @@ def test_of_customers_that_abandon_queues(discipline: str) -> None:
     builder = Builder()
     builder.station("cpu", 2, discipline)
     for rank, patience in ((1, EXPONENTIAL), (0, CONSTANT)):
-        at = builder.here
+        at = builder.next_instruction
         builder.patience(patience, f"left{rank}", f"patience{rank}")
         builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
         builder.serve("cpu", CONSTANT, f"again{rank}", rank=rank)
@@ -212,7 +212,7 @@ def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) ->
         builder.give("units", monitor)
 
     for name, body, time in (("consumers", take, 1.0), ("producers", give, producing)):
-        start = builder.here
+        start = builder.next_instruction
         builder.delay(ServiceTime("exponential", time), name)
         if monitor:
             builder.hold(monitor, body)

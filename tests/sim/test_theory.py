@@ -81,7 +81,7 @@ def two_classes(discipline: str) -> Plan:
     builder = Builder()
     builder.station("cpu", 1, discipline)
     for rank in (0, 1):
-        at = builder.here
+        at = builder.next_instruction
         builder.serve("cpu", ServiceTime("exponential", 1.0), f"work{rank}", rank=rank)
         builder.open(f"class{rank}", ServiceTime("exponential", 1 / 0.35), at=at)
     return builder.plan()

@@ -47,7 +47,7 @@ class Layout:
     time, order : simulated time [s], and number of events planned so far
     cycles, cycle_time : by group, cycles ended and the sum of their times [s]
     area, use, done : by resource, integrals of present and busy [s], and visits ended
-    booked : by class, the first of its labels' sums over the cycles ended [s]
+    booked : by group, the first of its labels' sums over the cycles ended [s]
     tried, refused : by gate, how many came, and how many of them were sent away
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
@@ -88,14 +88,14 @@ class Estimate:
         return math.inf if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
-def t_quantile(level: float, freedom: int) -> float:
-    """Give the t that a two-sided interval reaches out to (expansion of Cornish and Fisher).
+def t_quantile(level: float, degrees: int) -> float:
+    """Give the quantile of Student's t for a two-sided interval, by degrees of freedom (expansion of Cornish and Fisher).
 
     >>> t_quantile(0.95, 31)
     2.0395
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
-    n = float(freedom)
+    n = float(degrees)
     return (
         z
         + (z**3 + z) / (4 * n)
@@ -126,11 +126,11 @@ def warm_up(series: Array) -> int:
     return int(np.argmin(error[: n // 2 + 1]))
 
 
-def grouped(sums: Array, batches: int = BATCHES) -> Array:
+def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
     """Add rows up to equally long batches; what is left over at the beginning is dropped."""
     size = len(sums) // batches
-    grouped: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
-    return grouped
+    found: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
+    return found
 
 
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
@@ -161,8 +161,8 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     residual = top - mean * bottom
     squares = float((residual**2).sum())
     lag = float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
-    wider = (1 + lag) / (1 - lag) if lag > 0 else 1.0
-    half = t_quantile(level, k - 1) * math.sqrt(wider * squares / (k * (k - 1))) / abs(below / k)
+    inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
+    half = t_quantile(level, k - 1) * math.sqrt(inflation * squares / (k * (k - 1))) / abs(below / k)
     return Estimate(mean, mean - half, mean + half)
 
 
@@ -185,7 +185,7 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(batches.size)
 
 
-_BINS_A_FACTOR_E = 500.0
+_BINS_PER_FACTOR_E = 500.0
 _LEAST = 1e-12
 _MOST_BINS = 32_000
 
@@ -248,17 +248,19 @@ class Quantiles:
             return Estimate(math.nan)
         counts, sums = _aligned(sections)
         below = np.cumsum(counts.sum(axis=0))
-        middle = _at(below, sums, p)
+        middle = _bin_mean(below, sums, p)
         k = len(sections) - bool(self._part_size)
         if k < 8:
             return Estimate(middle)
-        parts = np.array([[_spread(each, p, below)] for each in counts[:k]]).ravel()
+        parts = np.array([[_fraction_below(each, p, below)] for each in counts[:k]]).ravel()
         error = t_quantile(level, k - 1) * float(parts.std(ddof=1)) / math.sqrt(k)
-        return Estimate(middle, _at(below, sums, max(p - error, 0.0)), _at(below, sums, min(p + error, 1.0)))
+        return Estimate(
+            middle, _bin_mean(below, sums, max(p - error, 0.0)), _bin_mean(below, sums, min(p + error, 1.0))
+        )
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
-    bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_A_FACTOR_E
+    bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_PER_FACTOR_E
     index = np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
     sums: Array = np.bincount(index, weights=values).astype(np.float64)
     return np.bincount(index).astype(np.int64), sums
@@ -271,7 +273,7 @@ def _aligned(sections: Sequence[tuple[NDArray[np.int64], Array]]) -> tuple[NDArr
     return counts, sums.sum(axis=0)
 
 
-def _at(below: NDArray[np.int64], sums: Array, p: float) -> float:
+def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
     """Give the mean of the bin that holds the p-quantile."""
     rank = max(math.ceil(p * below[-1]), 1)
     index = int(np.searchsorted(below, rank))
@@ -279,13 +281,13 @@ def _at(below: NDArray[np.int64], sums: Array, p: float) -> float:
     return float(sums[index] / count)
 
 
-def _spread(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
+def _fraction_below(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
     """Give the fraction of a section's values below the overall p-quantile; half its bin counts."""
     index = int(np.searchsorted(below, max(math.ceil(p * below[-1]), 1)))
     return float(counts[:index].sum() + 0.5 * counts[index]) / float(counts.sum())
 
 
-FEWEST = 10
+FEWEST_REPLICATIONS = 10
 """Replications of a program that an interval needs."""
 
 
@@ -316,7 +318,7 @@ class Result:
     plan : what was run
     settings : seed, precision and budget of the run
     batches : sums over batches of cycles, or over replications, by the columns of `Layout`
-    quantiles : of the cycle times, by class
+    quantiles : of the cycle times, by group
     stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
     converged : the intervals are as wide as wished, and can be trusted
     trusted : the intervals can be trusted
@@ -360,12 +362,12 @@ class Result:
         return weights
 
     def mean_time(self, group: int = 0) -> Estimate:
-        """Estimate the mean time of a cycle of a class, or of a program [s]."""
+        """Estimate the mean time of a cycle of a group, or of a program [s]."""
         return self.ratio(self.column(self.layout.cycle_time[group]), self.column(self.layout.cycles[group]))
 
     def with_convergence(self) -> Result:
-        """Say of a program whether its mean time is sure enough."""
-        known = self.stopped == "complete" or sure(self.mean_time(), self.settings.precision)
+        """Say of a program whether its mean time is as precise as wished."""
+        known = self.stopped == "complete" or precise_enough(self.mean_time(), self.settings.precision)
         trusted = self.trusted or self.stopped == "complete"
         return replace(self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted")
 
@@ -379,12 +381,12 @@ class Result:
 
 
 def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:
-    """Share the cycles dropped among the classes, as they end."""
+    """Divide the cycles dropped among the groups in proportion to the cycles that each ended."""
     cycles = run.batches[:, layout.cycles].sum(axis=0)
     return round(run.dropped * cycles[group] / cycles.sum()) if cycles.sum() else run.dropped
 
 
-def sure(estimate: Estimate, precision: float) -> bool:
+def precise_enough(estimate: Estimate, precision: float) -> bool:
     """Say whether an interval is as narrow as wished, relative to its mean."""
     # Written so that a mean below zero, NaN or a missing interval is not.
     return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
@@ -417,7 +419,7 @@ class Record:
     ----------
     seen : rows added so far
     last : the last of them
-    quantiles : of the cycle times, by class
+    quantiles : of the cycle times, by group
     """
 
     def __init__(self, plan: Plan) -> None:

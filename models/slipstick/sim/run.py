@@ -20,19 +20,19 @@ from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
     BATCHES,
-    FEWEST,
+    FEWEST_REPLICATIONS,
     AnyKernel,
     Layout,
     Quantiles,
     Record,
     ReplicationResult,
     Result,
+    batch_sums,
     chunk,
     correlated,
     dropped_of,
-    grouped,
+    precise_enough,
     ratio,
-    sure,
     warm_up,
 )
 from slipstick.sim.plain.kernel import Kernel
@@ -59,7 +59,7 @@ _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
 _GROWTH = (1.5, 8.0)
-"""By what factor replications that are not sure enough are made longer, at least and at most: they begin anew."""
+"""By what factor replications that are not precise enough are made longer, at least and at most: they begin anew."""
 
 _MARGIN = 1.1
 
@@ -226,7 +226,7 @@ def _kept(record: Record, replications: int = 1, stopped: str = "") -> Replicati
     count = max(BATCHES // replications, 1)
     kept = (len(sums) - dropped) // count * count if trusted else len(sums)
     return ReplicationResult(
-        batches=grouped(sums[dropped:], count) if trusted else sums,
+        batches=batch_sums(sums[dropped:], count) if trusted else sums,
         quantiles=record.quantiles,
         stopped=stopped,
         trusted=trusted,
@@ -264,7 +264,7 @@ def _judged(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult])
         batches[..., layout.cycle_time[each]] / np.maximum(batches[..., layout.cycles[each]], 1) for each in groups
     ]
     result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
-    known = all(sure(result.mean_time(each), settings.precision) for each in groups)
+    known = all(precise_enough(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
 
 
@@ -309,7 +309,17 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
     return Result(
-        plan, settings, batches, seen, stopped, False, len(rows) >= FEWEST, 0, len(rows), events, settings.kernel
+        plan,
+        settings,
+        batches,
+        seen,
+        stopped,
+        False,
+        len(rows) >= FEWEST_REPLICATIONS,
+        0,
+        len(rows),
+        events,
+        settings.kernel,
     ).with_convergence()
 
 
@@ -336,9 +346,9 @@ def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: 
         return "cycles"
     if events >= settings.events:
         return "events"
-    if len(rows) >= max(look_at, FEWEST):
+    if len(rows) >= max(look_at, FEWEST_REPLICATIONS):
         layout = Layout(plan)
         table = np.array(rows)
-        if sure(ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision):
+        if precise_enough(ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision):
             return "precision"
     return ""

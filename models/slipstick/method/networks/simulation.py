@@ -217,7 +217,7 @@ class FlatNetwork:
 
     def _think(self, c: int, name: str) -> int:
         """Begin a cycle: think, if they do, and count time from there on; give the place."""
-        start, mean = self.builder.here, float(self.arrays.network.think[0, c].real)
+        start, mean = self.builder.next_instruction, float(self.arrays.network.think[0, c].real)
         if mean > 0:
             self.builder.delay(ServiceTime("exponential", mean), _thinking(name))
             self.builder.start_response()
@@ -230,7 +230,7 @@ class FlatNetwork:
             if visits < 1:
                 self.builder.choose([(visits, visit), (1 - visits, lambda: None)], f"{_served(place)} or not")
             elif visits > 1:
-                self.builder.over_again(1 - 1 / visits, visit, f"{_served(place)} again")
+                self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
             else:
                 visit()
         self.builder.finish()
@@ -238,7 +238,7 @@ class FlatNetwork:
 
     def _routed(self, c: int, name: str, chain: Chain) -> int:
         """Write a block for each place, the reference first; give where a cycle begins."""
-        builder, start = self.builder, self.builder.here
+        builder, start = self.builder, self.builder.next_instruction
         for place in sorted(self._places(chain), key=lambda each: each != chain.reference):
             if self._ends_at(chain, place):
                 builder.mark(_end(place))

@@ -54,7 +54,7 @@ from slipstick.sim.plan.plan import COUNTER, Plan, Where
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
-_BETWEEN = ("adapter", "switch", "wire")
+_NETWORK_TECHNOLOGIES = ("adapter", "switch", "wire")
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """Locks that are simulated as a queue of processors, with the accesses in a row of an acquire and of a release."""
 
@@ -82,13 +82,13 @@ class Flat:
     plan : the program of the simulation
     population : processors, or arrivals a second
     once : mean time of one execution of each step [s]
-    chances : notes on counts that are not whole: the fraction is the probability of one more
+    fraction_notes : notes on counts that are not whole: the fraction is the probability of one more
     """
 
     plan: Plan
     population: float
     once: Mapping[str, float]
-    chances: tuple[str, ...]
+    fraction_notes: tuple[str, ...]
 
 
 def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
@@ -121,7 +121,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             writer.begin(0)
             writer.write(model.population.cycle, {})
             writer.builder.open(ALL, ServiceTime("exponential", 1 / numbers[rate]), 0)
-            return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
+            return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.fraction_notes)
         case PhasedPopulation():
             return _program(model.population, writer, numbers)
         case SuperstepPopulation():
@@ -133,11 +133,11 @@ def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
     sizes = [_whole(numbers[group.processors], "the population", least=int(group is groups[0])) for group in groups]
     writer.begin(sum(sizes))
     for group, size in zip(groups, sizes, strict=True):
-        at = writer.builder.here
+        at = writer.builder.next_instruction
         if size:
             writer.write(group.cycle, _parties(groups, sizes))
             writer.builder.closed(group.name or ALL, size, at)
-    return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.chances)
+    return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.fraction_notes)
 
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
@@ -160,14 +160,14 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
         if member and all((member < size) == (member - 1 < size) for size in sizes):
             starts.append(starts[-1])
             continue
-        starts.append(writer.builder.here)
+        starts.append(writer.builder.next_instruction)
         for index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
             if member < size:
                 writer.phase(index, phase.repeat, phase.cycle, size)
             writer.builder.await_parties(f"end-of-phase-{index + 1}", count, IDLE)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
-    return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
+    return Flat(writer.builder.plan(), float(count), writer.once, writer.fraction_notes)
 
 
 def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
@@ -176,12 +176,12 @@ def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
     writer.begin(count)
     starts: list[int] = []
     for member in range(count):
-        starts.append(writer.builder.here)
+        starts.append(writer.builder.next_instruction)
         for index, each in enumerate(population.supersteps):
             writer.superstep(index, each, member)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
-    return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
+    return Flat(writer.builder.plan(), float(count), writer.once, writer.fraction_notes)
 
 
 class _Writer:
@@ -193,12 +193,12 @@ class _Writer:
         self.members = self.others = 0
         self.once: dict[str, float] = {}
         self._choices: dict[int, str] = {}
-        self._chances: dict[str, None] = {}
+        self._fraction_notes: dict[str, None] = {}
 
     @property
-    def chances(self) -> tuple[str, ...]:
+    def fraction_notes(self) -> tuple[str, ...]:
         """Notes on counts that are no whole numbers."""
-        return tuple(self._chances)
+        return tuple(self._fraction_notes)
 
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their own."""
@@ -291,7 +291,7 @@ class _Writer:
     def write(self, activity: Activity, parties: Parties) -> None:
         """Write an activity; a barrier is for its `parties` if it does not say."""
 
-        def later(body: Activity) -> Callable[[], None]:
+        def deferred(body: Activity) -> Callable[[], None]:
             return lambda: self.write(body, parties)
 
         match activity:
@@ -301,21 +301,21 @@ class _Writer:
                 for part in parts:
                     self.write(part, parties)
             case Fork(branches):
-                self.builder.fork([later(branch) for branch in branches])
+                self.builder.fork([deferred(branch) for branch in branches])
             case Choice(options):
-                odds = self._odds(activity)
-                bodies = [later(body) for _, body in options]
-                self.builder.choose(list(zip(odds, bodies, strict=True)), f"choice-{self._number(activity)}")
+                probabilities = self._probabilities(activity)
+                bodies = [deferred(body) for _, body in options]
+                self.builder.choose(list(zip(probabilities, bodies, strict=True)), f"choice-{self._number(activity)}")
             case Repeat(count, body):
                 rounds = self._count(count, "the count of repeat")
-                self.builder.repeat(rounds, later(body), f"repeat-{self._number(activity)}")
+                self.builder.repeat(rounds, deferred(body), f"repeat-{self._number(activity)}")
             case Hold(name, body, mode):
                 lock = self.model.resources[name]
                 if len(chain := self.model.taken_together(activity)) > 1:
-                    self.builder.hold_together([each.resource for each in chain], later(chain[-1].body))
+                    self.builder.hold_together([each.resource for each in chain], deferred(chain[-1].body))
                     return
                 rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
-                self.builder.hold(name, later(body), rank, mode == "write")
+                self.builder.hold(name, deferred(body), rank, mode == "write")
             case WaitUnit(counter):
                 self.builder.wait(counter, self.model.monitor_of(counter))
             case SignalUnit(counter):
@@ -326,7 +326,7 @@ class _Writer:
                 self._barrier(name, parties.get(name, 0) if given is None else given)
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
-                line = [(stage.kind == "serial", [later(body) for body in stage.bodies]) for stage in stages]
+                line = [(stage.kind == "serial", [deferred(body) for body in stage.bodies]) for stage in stages]
                 self.builder.pipeline(many, line, name)
             case _:
                 raise ModelError(f"no simulation knows an activity of type {type(activity).__name__}")
@@ -381,11 +381,13 @@ class _Writer:
         assert isinstance(barrier, Barrier)
         self.builder.barrier(name, parties, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0))
 
-    def _odds(self, choice: Choice) -> list[float]:
-        odds = [self.numbers[p] for p, _ in choice.options]
-        if not (all(p >= 0 for p in odds) and math.isclose(math.fsum(odds), 1.0, rel_tol=1e-9)):
-            raise NoAnswerError(f"the probabilities of a choice come out as {', '.join(f'{p:g}' for p in odds)}")
-        return odds
+    def _probabilities(self, choice: Choice) -> list[float]:
+        probabilities = [self.numbers[p] for p, _ in choice.options]
+        if not (all(p >= 0 for p in probabilities) and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)):
+            raise NoAnswerError(
+                f"the probabilities of a choice come out as {', '.join(f'{p:g}' for p in probabilities)}"
+            )
+        return probabilities
 
     def _count(self, count: Expr, what: str) -> float:
         value = self.numbers[count]
@@ -394,7 +396,7 @@ class _Writer:
         # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))
-        self._chances[f"{what} is {value:g}: its fraction is taken as the chance of one more"] = None
+        self._fraction_notes[f"{what} is {value:g}: its fraction is taken as the chance of one more"] = None
         return value
 
     def _number(self, activity: Activity) -> str:
@@ -444,7 +446,10 @@ def timeline(
     found = record(flatten(model, values).plan, seed, cycles, events)
     labels = {span.label for span in found.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
-    places = {step.name: step.resource or ("network" if step.technology in _BETWEEN else OWN) for step in model.steps}
+    places = {
+        step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
+        for step in model.steps
+    }
     places |= {f"{MONITOR}:{name}": name for name, each in model.resources.items() if isinstance(each, TaskPool)}
     together = (span.end for span in found.spans if span.label in (IDLE, *waits))
     return replace(

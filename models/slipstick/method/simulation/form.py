@@ -243,7 +243,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     values |= {name: Value(each, unit_of(name)) for name, each in model.counted.items()}
     time = result.mean_time()
     remarks = Remarks(
-        notes=(*notes_of(result), *flat.chances),
+        notes=(*notes_of(result), *flat.fraction_notes),
         seed=result.settings.seed,
         converged=result.converged,
         interrupted=result.stopped == "interrupted",

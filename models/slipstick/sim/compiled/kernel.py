@@ -82,7 +82,7 @@ class State(NamedTuple):
     constants: Floats  # by instruction: the value, where its draw is constant
     drawn: Ints  # by instruction: the draw to take a value from, or -1
     targets: Ints
-    odds: Floats
+    cumulative: Floats
     counts: Floats
     token: Rows
     booked: Floats
@@ -262,7 +262,7 @@ def _state(plan: Plan, traced: int) -> State:
         constants=np.array([draws[each].distribution.mean if each >= 0 else 0.0 for each in drawn]),
         drawn=_whole(-1 if one else each for one, each in zip(fixed, drawn, strict=True)),
         targets=_whole([*plan.targets, 0]),
-        odds=np.array([*plan.odds, 0.0]),
+        cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
         token=np.zeros(0, TOKEN),
         booked=np.zeros((0, labels)),

@@ -569,7 +569,7 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
     if op == Op.CHOOSE:
         option = code[2]
         last = option + code[3] - 1
-        while option < last and value >= s.odds[option]:
+        while option < last and value >= s.cumulative[option]:
             option += 1
         t.pc = s.targets[option]
     elif op == Op.JUMP:

@@ -231,8 +231,8 @@ class Kernel(EventLoop):
 
     def choose(self, draw: Draws, first: int, count: int, token: Token, now: float) -> bool:
         """Jump to one of several instructions; to the last where rounding leaves a gap in the probabilities."""
-        chance, odds, option = next(draw), self.plan.odds, first
-        while option < first + count - 1 and chance >= odds[option]:
+        chance, cumulative, option = next(draw), self.plan.cumulative, first
+        while option < first + count - 1 and chance >= cumulative[option]:
             option += 1
         token.pc = self.plan.targets[option]
         return True

@@ -36,11 +36,11 @@ ACCESSES = "accesses"
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
-CHANCE = ServiceTime("uniform", 0.5, 1 / 3)
+UNIFORM = ServiceTime("uniform", 0.5, 1 / 3)
 
 _HALF, _ONE = ServiceTime("deterministic", 0.5, 0.0), ServiceTime("deterministic", 1.0, 0.0)
 
-_ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
+_UNIFORM_ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
 
 Body = Callable[[], object]
 
@@ -104,7 +104,7 @@ class Builder:
         self._barriers: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._targets: list[int] = []
-        self._odds: list[float] = []
+        self._cumulative: list[float] = []
         self._counts: list[float] = []
         self._gates: list[str] = []
         self._pipelines: dict[str, int] = {}
@@ -113,7 +113,7 @@ class Builder:
         self._depth = self._registers = 0
 
     @property
-    def here(self) -> int:
+    def next_instruction(self) -> int:
         """Number of the next instruction."""
         return len(self._code)
 
@@ -124,7 +124,7 @@ class Builder:
 
     def patch(self, pc: int, operand: int, target: int | None = None) -> None:
         """Fill in a target that was not known when an instruction was written, by default the next instruction."""
-        self._code[pc][1 + operand] = self.here if target is None else target
+        self._code[pc][1 + operand] = self.next_instruction if target is None else target
 
     def station(
         self, name: str, servers: int = 1, discipline: str = "fcfs", copies: int = 1, rates: Sequence[float] = ()
@@ -204,12 +204,12 @@ class Builder:
         name = label or station
         draw, waiting = self.draw(stream or name, time), self.label(wait or f"wait:{station}")
         random = DISCIPLINES[self._stations[first].discipline].order == RANDOM
-        place = 1 + self.draw(f"{station}:order", CHANCE) if random else 0
+        place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
         self.emit(Op.SERVE, first, draw, self.label(name), waiting, where, rank, place)
 
     def aim_at_random(self, customers: int, stream: str) -> None:
         """Aim at one of the other customers at random."""
-        self.emit(Op.AIM_AT_RANDOM, self.draw(stream, CHANCE), 0, customers)
+        self.emit(Op.AIM_AT_RANDOM, self.draw(stream, UNIFORM), 0, customers)
 
     def aim_in_turn(self, customers: int) -> None:
         """Aim at the j-th other customer, for branch or item j."""
@@ -231,17 +231,17 @@ class Builder:
 
     def mark(self, place: str) -> None:
         """Name the next instruction, as a target of `go` and `admit` before or behind it."""
-        self._marks[place] = self.here
+        self._marks[place] = self.next_instruction
 
     def go(self, ways: Sequence[tuple[float, str]], stream: str) -> None:
         """Jump to one of several marks at random: pairs of a probability and a mark."""
-        chance = self.draw(stream, CHANCE) if len(ways) > 1 else self.draw("whole", _HALF)
+        chance = self.draw(stream, UNIFORM) if len(ways) > 1 else self.draw("whole", _HALF)
         first = self._choice([probability for probability, _ in ways], chance)
         self._later += [(self._targets, index, place) for index, (_, place) in enumerate(ways, first)]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
         """Do one of several bodies, with the probability of each."""
-        first = self._choice([probability for probability, _ in options], self.draw(stream, CHANCE))
+        first = self._choice([probability for probability, _ in options], self.draw(stream, UNIFORM))
         self._alternatives(first, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
@@ -253,19 +253,19 @@ class Builder:
             self.emit(Op.JUMP, loop)
             self.patch(loop, 1)
 
-    def over_again(self, chance: float, body: Body, stream: str) -> None:
+    def repeat_with_probability(self, chance: float, body: Body, stream: str) -> None:
         """Do a body, and repeat it with a probability after each time."""
-        start = self.here
+        start = self.next_instruction
         body()
-        first = self._choice([chance, 1 - chance], self.draw(stream, CHANCE))
-        self._targets[first:] = [start, self.here]
+        first = self._choice([chance, 1 - chance], self.draw(stream, UNIFORM))
+        self._targets[first:] = [start, self.next_instruction]
 
     def fork(self, branches: Sequence[Body]) -> None:
         """Do several bodies in parallel and wait for all."""
         first = self._reserve(len(branches))
         fork = self.emit(Op.FORK, first, len(branches), -1)
         for index, body in enumerate(branches):
-            self._targets[first + index] = self.here
+            self._targets[first + index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
         self.patch(fork, 2)
@@ -273,7 +273,7 @@ class Builder:
     def pipeline(self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str) -> None:
         """Pass items through stages: (serial or not, one body, or one for each item)."""
         number = self._pipelines.setdefault(name, len(self._pipelines))
-        pipe = self.emit(Op.PIPELINE, *self._count(items, f"{name}:items"), self.here + 1, -1)
+        pipe = self.emit(Op.PIPELINE, *self._count(items, f"{name}:items"), self.next_instruction + 1, -1)
         passed = 0
         for serial, bodies in stages:
             if serial:
@@ -323,10 +323,10 @@ class Builder:
             for number, _, _ in found:
                 self.emit(Op.REQUEST, number)
             self.emit(Op.SET_COUNT, register, *self._count(0, ""))
-            look = self.here
+            retry = self.next_instruction
             asked = [self.emit(Op.ATTEMPT, number, -1, 1) for number, _, _ in found]
             for number, _, _ in found:
-                self.emit(Op.ATTEMPT, number, look)
+                self.emit(Op.ATTEMPT, number, retry)
         body()
         for number, _, _ in reversed(found):
             self.emit(Op.RELEASE, number)
@@ -334,7 +334,7 @@ class Builder:
         for attempt, (_, plan, implementation) in zip(asked, found, strict=True):
             self.patch(attempt, 1)
             self._back_off(plan, implementation, register)
-            self.emit(Op.JUMP, look)
+            self.emit(Op.JUMP, retry)
         self.patch(done, 0)
 
     def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
@@ -381,7 +381,7 @@ class Builder:
         """Test and set the word until the lock is held."""
         self.emit(Op.REQUEST, number)
         self.emit(Op.SET_COUNT, register, *self._count(0, ""))
-        look = self.here
+        retry = self.next_instruction
         if implementation.kind == "ttas":
             # A processor that reads a held lock spins on its cached copy, and reads the word anew after the release.
             self._access(lock, implementation)
@@ -392,13 +392,13 @@ class Builder:
         self.patch(attempt, 1)
         if implementation.back_off != "none":
             self._back_off(lock, implementation, register)
-        self.emit(Op.JUMP, look)
+        self.emit(Op.JUMP, retry)
         self.patch(done, 0)
 
     def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Pause after a failed attempt."""
         grows = implementation.back_off == "exponential"
-        draw = self.draw(f"{lock.label}:back-off", _ABOUT_ONE if grows else _ONE)
+        draw = self.draw(f"{lock.label}:back-off", _UNIFORM_ABOUT_ONE if grows else _ONE)
         pauses = (implementation.base, implementation.most if grows else implementation.base)
         self.emit(Op.BACK_OFF, draw, self.label(lock.label), register, *map(self._constant, pauses))
 
@@ -406,10 +406,10 @@ class Builder:
         """Fetch and increment the ticket counter, then read the number called, once more after each release."""
         self._access(lock, implementation)
         self.emit(Op.TAKE_TICKET, number, register)
-        look = self.here
+        retry = self.next_instruction
         self._access(lock, implementation)
-        draw = self.draw(f"{lock.label}:arbitration", CHANCE)
-        self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, look)
+        draw = self.draw(f"{lock.label}:arbitration", UNIFORM)
+        self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, retry)
 
     def _access(self, lock: LockPlan, implementation: LockImplementation, told: int = -1) -> None:
         """Access the word or, where a lock is released to the next of its queue, the flag of that processor."""
@@ -470,7 +470,7 @@ class Builder:
             barriers=tuple(self._barriers),
             labels=tuple(self._labels),
             targets=tuple(self._targets),
-            odds=tuple(self._odds),
+            cumulative=tuple(self._cumulative),
             counts=tuple(self._counts),
             registers=self._registers,
             gates=tuple(self._gates),
@@ -489,7 +489,7 @@ class Builder:
 
     def _count(self, count: float, stream: str) -> tuple[int, int]:
         """Give the operands of a number of rounds; a fraction is the probability of one more."""
-        chance = self.draw("whole", _HALF) if count == int(count) else self.draw(stream, CHANCE)
+        chance = self.draw("whole", _HALF) if count == int(count) else self.draw(stream, UNIFORM)
         return self._constant(count), chance
 
     @contextmanager
@@ -503,21 +503,21 @@ class Builder:
     def _reserve(self, count: int) -> int:
         """Reserve places for targets, and give the first."""
         self._targets += [-1] * count
-        self._odds += [0.0] * count
+        self._cumulative += [0.0] * count
         return len(self._targets) - count
 
-    def _choice(self, odds: Sequence[float], chance: int) -> int:
+    def _choice(self, probabilities: Sequence[float], chance: int) -> int:
         """Write a choice, and give the place of its first target."""
-        first = self._reserve(len(odds))
-        self._odds[first:] = accumulate(odds)
-        self.emit(Op.CHOOSE, chance, first, len(odds))
+        first = self._reserve(len(probabilities))
+        self._cumulative[first:] = accumulate(probabilities)
+        self.emit(Op.CHOOSE, chance, first, len(probabilities))
         return first
 
     def _alternatives(self, first: int, bodies: Sequence[Body]) -> None:
         """Write bodies, each of them the target at the next place; all continue behind the last."""
         jumps = []
         for place, body in enumerate(bodies, first):
-            self._targets[place] = self.here
+            self._targets[place] = self.next_instruction
             body()
             jumps.append(self.emit(Op.JUMP, -1))
         for jump in jumps:

@@ -206,7 +206,7 @@ class Plan:
     Parameters
     ----------
     code : instructions: an `Op` and its operands
-    targets, odds : jump targets, and their cumulative probabilities
+    targets, cumulative : jump targets, and their cumulative probabilities
     counts : numbers of rounds and items [1], and times of back-off [s]
     draws : random quantities
     stations, locks : resources, locks and permits; their statistics are kept in this order
@@ -229,7 +229,7 @@ class Plan:
     barriers: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     targets: tuple[int, ...] = ()
-    odds: tuple[float, ...] = ()
+    cumulative: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()
     registers: int = 0
     gates: tuple[str, ...] = ()
