@@ -333,7 +333,6 @@ def run(
     """
     from slipstick.report.formatting import INTERVALS, counted, wrapped
     from slipstick.report.write import HTML, missing_pictures, write
-    from slipstick.results.question import answer_document, question_document
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -359,12 +358,7 @@ def run(
         echo(f"note: {missing}", err=True)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
-        answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
-        answers += [answer for each in results.questions.values() for answer in each.answers()]
-        few = prepared.points <= MOST_ANSWERS
-        solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
-        further = {key: value for each in results.questions.values() for key, value in question_document(each).items()}
-        print_json({**solved, **further})
+        _print_documents(results, folder, prepared.points <= MOST_ANSWERS)
     else:
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
@@ -675,6 +669,17 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
     else:
         echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
     return WRONG_INPUT
+
+
+def _print_documents(results: Results, folder: Path, whole: bool) -> None:
+    """Print the answers and the questions of a study as JSON; of many points, the file of their results."""
+    from slipstick.results.question import answer_document, question_document
+
+    questions = results.questions.values()
+    answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+    answers += [answer for each in questions for answer in each.answers()]
+    solved = {"answers": list(map(answer_document, answers))} if whole else {"results": str(folder / "results.csv")}
+    print_json({**solved, **{key: value for each in questions for key, value in question_document(each).items()}})
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:

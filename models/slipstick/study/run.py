@@ -8,7 +8,7 @@ have (`slipstick.method.names`). Nothing is solved, and all problems are reporte
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -193,16 +193,7 @@ def read_study(
                 if fitted and not problems and (laid := questions[key].fitted_settings()):
                     study = StudyContext.of(spec, tree, library, study.overrides, laid)
                     whole = {case: evaluator(case, each, library) for case, each in study.cases.items()}
-    points: dict[str, list[Evaluator]] = {}
-    axes: dict[str, list[str]] = {}
-    for sweep in sweeps:
-        for case in sweep.spec.cases:
-            if case in whole:
-                with kept(problems):
-                    axes[sweep.name], built = checked_sweep(sweep, case, study)
-                    points.setdefault(sweep.name, []).extend(built)
-    with kept(problems):
-        check_axes(study, axes)
+    points = _sweep_models(study, sweeps, whole, problems)
     if "answer" not in spec.model_fields_set:
         first = [first_quantity(each.built.shape.model, each.built.options.method) for each in whole.values()]
         asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
@@ -226,6 +217,23 @@ def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
         taken = [changed and each.path in base and settings[each.path] is base[each.path] for each in error.problems]
         told = zip(error.problems, taken, strict=True)
         raise SpecError([replace(each, message=each.message + why) if of else each for each, of in told]) from None
+
+
+def _sweep_models(
+    study: StudyContext, sweeps: Sequence[SweepDefinition], cases: Collection[str], problems: list[Problem]
+) -> dict[str, list[Evaluator]]:
+    """Check the sweeps from each case that could be built, and give the models of each; adds what is wrong to the problems."""
+    points: dict[str, list[Evaluator]] = {}
+    axes: dict[str, list[str]] = {}
+    for sweep in sweeps:
+        for case in sweep.spec.cases:
+            if case in cases:
+                with kept(problems):
+                    axes[sweep.name], built = checked_sweep(sweep, case, study)
+                    points.setdefault(sweep.name, []).extend(built)
+    with kept(problems):
+        check_axes(study, axes)
+    return points
 
 
 def _check_values(

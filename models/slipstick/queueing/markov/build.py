@@ -299,12 +299,22 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         start=empty,
         interleaved=empty,
     )
-    begin = {r: [*dict.fromkeys([*(k for _, k, _ in home[r]), *np.flatnonzero(visited[r])])] for r in range(classes)}
+    return _with_closed_customers(space, point)
+
+
+def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
+    """Place the customers of the closed classes, one class after the other and the classes in turn, for the two first states."""
+    population, visited = point.population(), point.visited()
+    thinking = visited.shape[1] - 1
+    begin = {
+        r: [*dict.fromkeys([*(k for _, k, _ in home), *np.flatnonzero(visited[r])])]
+        for r, home in space.restart.items()
+    }
     present = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in present.items() for _ in range(n)]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last restarts.
     turns = sorted((((j + 0.5) / n, r) for r, n in present.items() for j in range(n)), reverse=True)
-    thinking_last = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
+    thinking_last = {r: sorted(places, key=lambda k: k == thinking) for r, places in begin.items()}
     interleaved = initial_state(space, [r for _, r in turns], thinking_last)
     return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
 
