@@ -30,9 +30,7 @@ LIMITS = {
     "ticks": CostLimit(
         1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"
     ),
-    "lattice": CostLimit(
-        1e7, "populations that an exact method of a network goes through", "up to 400 B and 10 us each"
-    ),
+    "lattice": CostLimit(5e9, "steps of an exact method of a network through its populations", "1 ns each"),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each"),
     "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
     "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "2 KB each"),

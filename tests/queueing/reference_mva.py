@@ -47,7 +47,7 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
 
 def _recursion(closed: ClosedPart) -> ClosedSolution:
     demand, delay, population = closed.demand, closed.delay, closed.population
-    check_size(population[0])
+    check_size(closed)
     pace = demand / closed.last[:, None]
     points, classes, stations = demand.shape
     present = {(0,) * classes: np.zeros((points, stations))}

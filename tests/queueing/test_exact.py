@@ -288,10 +288,13 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
     assert str(refused.value) == (
-        "the lattice of populations (100, 100, 100, 100) has 104,060,401 states; the limit is 10,000,000: ask "
-        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1.1e+08 (limits: in a "
+        "the lattice of populations (100, 100, 100, 100) takes 97,503,565,436 steps; the limit is 5,000,000,000: ask "
+        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1e+11 (limits: in a "
         "study, limits= in Python)"
     )
+    # Two classes of 1,000 are few populations: at single servers they take 0.2 s, beside a station of two speeds half a minute.
+    with pytest.raises(NoAnswerError, match="the limit is 5,000,000,000"):
+        exact(network_arrays(np.ones((2, 3)), population=1000, servers=[1, 2, 1]))
     with pytest.raises(NoAnswerError) as refused:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
     assert str(refused.value) == (
