@@ -185,7 +185,7 @@ class Engine:
         """
         if self.limits or not rest or len(rest) >= 2 * self._started()[1]:
             return []
-        return [number for number in rest if isinstance(block := blocks[number], PointBlock) and block.parted]
+        return [number for number in rest if isinstance(block := blocks[number], PointBlock) and block.replicable]
 
     def _in_replications(self, block: Block) -> SolvedBlock:
         """Solve a block in this process, but have the replications of its simulation solved, and kept, as blocks."""

@@ -86,7 +86,7 @@ def engine_versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SolvableModel:
-    """A model and the method that solves it; what the method makes of the model stays in its process.
+    """A model and the method that solves it; the compiled model stays in its process.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class SolvableModel:
 
     @cached_property
     def form(self) -> CompiledModel:
-        """Give what the method made of the model."""
+        """The compiled model."""
         from slipstick.method.methods import form_of
 
         return form_of(self.model, self.parameters, self.method, self.simulation, self.smooth)
@@ -112,7 +112,7 @@ class SolvableModel:
         return _digest(tuple(getattr(self, each.name) for each in fields(self)))
 
     @property
-    def own(self) -> dict[str, float]:
+    def own_values(self) -> dict[str, float]:
         """Give the model's own values of its parameters."""
         return {name: each.value for name, each in self.parameters.items() if each.value is not None}
 
@@ -129,11 +129,11 @@ class PointBlock:
     solvable : the model, and how it is solved
     values : of what is varied, by path, in base units [points]
     count : of points
-    asked : one of the four words above
+    asked : `COLUMNS`, `BRIEF`, `WHOLE` or `WHY`
     wanted : of columns, the only ones to give, or with `every` those to give beside all others; None: all
     every : give all columns
     answers : give the whole answer of each point as well
-    beside : what else is varied, which values before the steady state may depend on
+    axis_values : of the axes, for values before the steady state, which may be at a time that an axis varies [points]
     """
 
     solvable: SolvableModel
@@ -143,16 +143,18 @@ class PointBlock:
     wanted: tuple[str, ...] | None = None
     every: bool = False
     answers: bool = False
-    beside: Mapping[str, Array] = field(default_factory=dict)
+    axis_values: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
         request = (self.count, self.asked, self.wanted, self.every, self.answers, dict(given_limits()))
-        return sha256(self.solvable.digest + _digest((self.values, self.beside, request, engine_versions()))).digest()
+        return sha256(
+            self.solvable.digest + _digest((self.values, self.axis_values, request, engine_versions()))
+        ).digest()
 
     @property
-    def parted(self) -> bool:
+    def replicable(self) -> bool:
         """Say whether it is simulated in replications, which may run side by side."""
         model = self.solvable.model
         program = isinstance(model, Model) and isinstance(model.population, PhasedPopulation | SuperstepPopulation)
@@ -170,7 +172,7 @@ class PointBlock:
             replace(
                 self,
                 values={path: each[cut] for path, each in self.values.items()},
-                beside={path: each[cut] for path, each in self.beside.items()},
+                axis_values={path: each[cut] for path, each in self.axis_values.items()},
                 count=cut.stop - cut.start,
             )
             for cut in cuts
@@ -261,7 +263,7 @@ def solved(block: Block) -> SolvedBlock:
             raise KeyboardInterrupt
         return SolvedBlock(run=run)
     if block.asked == WHOLE:
-        return _case(block.solvable, block.wanted or ())
+        return _whole_answers(block.solvable, block.wanted or ())
     form = block.solvable.form
     points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
     if points.interrupted:
@@ -281,7 +283,7 @@ def solved(block: Block) -> SolvedBlock:
     return SolvedBlock(columns, points.provenance(block.count), limits, answers)
 
 
-def _case(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:
+def _whole_answers(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:
     """Answer for a model at its own values; bounds may be several."""
     from slipstick.method.methods import answered
 
@@ -320,16 +322,16 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
     """Give the transient values among some [points]; not a number where there is none.
 
-    Beside estimates each is its own interval, for it is none.
+    Beside estimates each is its own interval, for it is no estimate.
     """
-    varied, solvable = {**block.beside, **block.values}, block.solvable
+    varied, solvable = {**block.axis_values, **block.values}, block.solvable
     if not any(map(is_transient, names)):
         return {}
     from slipstick.method.networks.transient import transient_values
 
     assert isinstance(solvable.model, QueueingNetwork)
     rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))
-    found = [transient_values(solvable.model, names, {**solvable.own, **each}) for each in rows]
+    found = [transient_values(solvable.model, names, {**solvable.own_values, **each}) for each in rows]
     columns = {
         name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
     }

@@ -124,7 +124,7 @@ def arrays_of(
     """
     axes = _axes(asked, settings, library)
     first = {axis.path: axis.nodes[0] for axis in axes}
-    if fixed := _rebuilt(case, axes, settings, first, library):
+    if fixed := _axes_that_rebuild(case, axes, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
         raise asked.problem(f"{axes[fixed[0]].path} {why}", "axes")
     return _built(case, settings, first, library).solvable, {axis.path: np.array(axis.numbers) for axis in axes}
@@ -242,7 +242,7 @@ def _groups(
     """Build a model for each combination of what cannot be an array; drop points outside the condition."""
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: axis.nodes[0] for axis in axes}
-    fixed = _rebuilt(case, axes, settings, first, library)
+    fixed = _axes_that_rebuild(case, axes, settings, first, library)
     made: list[PointGroup] = []
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
@@ -263,7 +263,9 @@ def _groups(
     return placed, order
 
 
-def _rebuilt(case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library) -> list[int]:
+def _axes_that_rebuild(
+    case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
+) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
     form = _built(case, settings, first, library).form
     fixed = []
@@ -310,7 +312,7 @@ def _text(node: Node) -> str:
     return node.text if isinstance(node, Scalar) else str(plain(node))
 
 
-MOST_WORDS = 1000
+MOST_REASONS = 1000
 """The number of points without an answer whose reason is printed."""
 
 
@@ -345,10 +347,14 @@ def _blocks(group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bo
         return
     for cut in blocks:
         values = {path: each[cut] for path, each in group.values.items()}
-        yield group, rows[cut], replace(block, values=values, beside=_beside(plan, rows[cut], answer), count=len(cut))
+        yield (
+            group,
+            rows[cut],
+            replace(block, values=values, axis_values=_axis_values(plan, rows[cut], answer), count=len(cut)),
+        )
 
 
-def _beside(plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]) -> dict[str, Array]:
+def _axis_values(plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]) -> dict[str, Array]:
     """Give the numbers of the axes where values before the steady state are asked for, which may be at a time varied there."""
     if not any(map(is_transient, answer)):
         return {}
@@ -412,7 +418,7 @@ def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, 
     for group in plan.groups:
         for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
             if (row := int(group.rows[number])) not in failed:
-                failed[row] = why(group.solvable, group.values, number) if len(failed) < MOST_WORDS else ""
+                failed[row] = why(group.solvable, group.values, number) if len(failed) < MOST_REASONS else ""
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 
