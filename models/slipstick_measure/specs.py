@@ -34,8 +34,8 @@ class ProcessorSpec(Spec):
     """What one processor spent in one run."""
 
     busy: Time | None = Field(None, description="useful time, without waits")
-    waits: dict[Name, Time] = Field(default_factory=dict, description="time lost, by cause")
-    events: dict[Name, Count] = Field(default_factory=dict, description="how often each cause was timed")
+    waits: dict[Name, Time] = Field({}, description="time lost, by cause")
+    events: dict[Name, Count] = Field({}, description="how often each cause was timed")
 
 
 class RunSpec(Spec):
@@ -46,15 +46,9 @@ class RunSpec(Spec):
     repetition: int | None = Field(None, description="number of the run among its repetitions", ge=1)
     time: Time = Field(description="elapsed time")
     busy: Time | None = Field(None, description="useful time, without waits, added up over all processors")
-    waits: dict[Name, Time] = Field(
-        default_factory=dict, description="time lost, by cause, added up over all processors"
-    )
-    events: dict[Name, Count] = Field(
-        default_factory=dict, description="how often each cause was timed, by all processors"
-    )
-    each: list[ProcessorSpec] = Field(
-        default_factory=list, description="the same of each processor, in the place of the sums"
-    )
+    waits: dict[Name, Time] = Field({}, description="time lost, by cause, added up over all processors")
+    events: dict[Name, Count] = Field({}, description="how often each cause was timed, by all processors")
+    each: list[ProcessorSpec] = Field([], description="the same of each processor, in the place of the sums")
 
     def check_rules(self) -> None:
         if self.each and (self.busy or self.waits or self.events):
@@ -81,8 +75,7 @@ class ProfileSpec(Described):
     timer: Time | None = Field(None, description="cost of the timer itself at each event, contained in the waits")
     one_processor: Time | None = Field(None, description="elapsed time on one processor, without any timing")
     excess: list[Name] = Field(
-        default_factory=list,
-        description="causes that a run on one processor has as well, so that only what exceeds it is lost",
+        [], description="causes that a run on one processor has as well, so that only what exceeds it is lost"
     )
     runs: list[RunSpec] = Field(description="the runs", min_length=1)
 
@@ -111,7 +104,7 @@ class TraceSpec(QuestionSpec):
     unit: Note | None = Field(None, description="of times in a table of records whose header has none")
     window: Time | None = Field(None, description="length of a window; a fortieth of the trace by default")
     machine: Note | None = Field(None, description="machine whose network the accesses go through, for contention")
-    useful: list[Note] = Field(default_factory=list, description="activities that are useful work; found by default")
+    useful: list[Note] = Field([], description="activities that are useful work; found by default")
     only: Note | None = Field(None, description="part of the names of the processors to take; all by default")
     first: Time | None = Field(None, alias="from", description="time to begin at, counted from the first event")
     to: Time | None = Field(None, description="time to end at, counted likewise")
@@ -147,15 +140,14 @@ class FitSpec(QuestionSpec):
     of_size: Annotated[float, Field(gt=0)] | None = Field(
         None, description="size of the problem: take the runs of this size only; all by default"
     )
-    families: list[Name] = Field(default_factory=list, description="families to fit; all by default")
+    families: list[Name] = Field([], description="families to fit; all by default")
     free: list[Note] = Field(
-        default_factory=list,
-        description="paths of the base that are free, or path=low..high; the fitted values are laid over the base",
+        [], description="paths of the base that are free, or path=low..high; the fitted values are laid over the base"
     )
     population: Note = Field("", description="path of the base that is the number of processors; found by default")
     size: Note = Field("", description="path of the base that is the size of the problem")
     cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
-    at: list[Processors] = Field(default_factory=list, description="processors to predict for")
+    at: list[Processors] = Field([], description="processors to predict for")
     efficiency: Fraction = Field(
         Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
     )
@@ -202,21 +194,18 @@ def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
 
 MEASURED = QuestionKey(
     dict[Name, MeasuredSpec],
-    Field(
-        default_factory=dict,
-        description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
-    ),
+    Field({}, description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS"),
     "slipstick_measure.questions.measured:read",
 )
 TRACES = QuestionKey(
     dict[Name, TraceSpec],
-    Field(default_factory=dict, description="traces to show; compare, statements and bars call them by their names"),
+    Field({}, description="traces to show; compare, statements and bars call them by their names"),
     "slipstick_measure.questions.traces:read",
     (TracePictureSpec,),
 )
 FITS = QuestionKey(
     Annotated[dict[Name, FitSpec], AfterValidator(_one_fitted_base)],
-    Field(default_factory=dict, description="models to fit to measured times"),
+    Field({}, description="models to fit to measured times"),
     "slipstick_measure.questions.fits:read",
     (FitsPictureSpec,),
 )

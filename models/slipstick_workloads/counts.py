@@ -306,13 +306,13 @@ class TallySpec(Spec):
     """What one processor did in one phase; what is left out is 0."""
 
     work: WholeNumber = Field(0, description="done, in the program's unit")
-    faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
+    faults: list[Triple] = Field([], description="[parts, bytes of all replies, how many]")
     write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
     empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
     twins: WholeNumber = Field(0, description="pages copied before a write")
-    collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
+    collected: list[Triple] = Field([], description="as faults, but at a garbage collection")
     collections: WholeNumber = Field(0, description="garbage collections")
-    acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
+    acquisitions: list[Pair] = Field([], description="of locks: [hops, how many]")
     waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
     ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
     ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")

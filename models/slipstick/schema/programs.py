@@ -48,7 +48,7 @@ class WorkloadSpec(Described):
 
     workload: Literal[1] = Field(description="version of this format")
     model: Note = Field(description="the program, as slipstick list names it")
-    inputs: dict[str, Any] = Field(default_factory=dict, description="values of the program's inputs, by name")
+    inputs: dict[str, Any] = Field({}, description="values of the program's inputs, by name")
 
 
 def machines_for(program: Program) -> list[str]:

@@ -800,11 +800,11 @@ class ActivitySpec(ModelFileSpec):
 
     activity: Literal[1] = Field(description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(
-        default_factory=dict, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
+        {}, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
     )
     population: PopulationSpec | None = Field(None, description="what goes through the cycle: processors or arrivals")
     useful: list[Label] = Field(["busy"], description="the components that count as useful work")
-    resources: dict[Name, AnyResource] = Field(default_factory=dict, description="stations, locks and barriers by name")
+    resources: dict[Name, AnyResource] = Field({}, description="stations, locks and barriers by name")
     cycle: list[Item] | None = Field(None, description="what each processor or request does", min_length=1)
     phases: list[PhaseSpec] | None = Field(
         None, description="a finite program, in place of population and cycle", min_length=1

@@ -268,7 +268,7 @@ class CacheSpec(Spec):
     hit: Time = Field(description="time of an access that finds its line")
     protocol: Literal["write-back", "write-through"] = Field(description="when writes reach memory")
     inner: dict[Name, CacheLevelSpec] = Field(
-        default_factory=dict, description="levels of the cache nearer to the processor, the nearest first"
+        {}, description="levels of the cache nearer to the processor, the nearest first"
     )
     other: Time | None = Field(
         None, description="time to fetch a line that another processor's cache has modified; that of a miss if left out"
@@ -388,8 +388,8 @@ class SharedMemorySpec(Described):
     cache: CacheSpec | None = Field(None, description="each processor's cache; none if shared data are not cached")
     interconnect: InterconnectSpec = Field(description="between processors and memory modules", discriminator="kind")
     memory: ModulesSpec = Field(description="the memory modules")
-    locks: dict[Name, LockKindSpec] = Field(default_factory=dict, description="the locks by name")
-    barriers: dict[Name, BarrierKindSpec] = Field(default_factory=dict, description="the barriers by name")
+    locks: dict[Name, LockKindSpec] = Field({}, description="the locks by name")
+    barriers: dict[Name, BarrierKindSpec] = Field({}, description="the barriers by name")
 
     def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.SharedMemory:
         """Build the machine of a checked file.

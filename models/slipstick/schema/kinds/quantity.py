@@ -342,7 +342,7 @@ class Described(Spec):
     source: Note = Field(
         "", description="where the values come from, unless one says otherwise; a key of sources, or text"
     )
-    sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
+    sources: Sources = Field({}, description="short keys for sources, spelt out")
     extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
 
 

@@ -118,17 +118,14 @@ class QueueSpec(Spec):
 
     discipline: Annotated[str, one_of(DISCIPLINES)] = Field("fcfs", description=in_words(NETWORK_DISCIPLINES))
     servers: Servers = Field(ONE, description="how many serve at the same time")
-    demand: dict[Name, TimeOrFormula] = Field(default_factory=dict, description="service in a whole cycle")
-    service: dict[Name, TimeOrFormula] = Field(
-        default_factory=dict, description="mean service time of a visit; in the place of a demand"
-    )
-    visits: dict[Name, CountFormula] = Field(default_factory=dict, description="visits in a cycle; 1 by default")
+    demand: dict[Name, TimeOrFormula] = Field({}, description="service in a whole cycle")
+    service: dict[Name, TimeOrFormula] = Field({}, description="mean service time of a visit; in the place of a demand")
+    visits: dict[Name, CountFormula] = Field({}, description="visits in a cycle; 1 by default")
     rates: list[Speed] | None = Field(
         None, description="speed with 1, 2, 3 ... customers present; the last holds for more", min_length=1
     )
     scv: dict[Name, CountFormula] = Field(
-        default_factory=dict,
-        description="squared coefficient of variation of the service time; 1, exponential, by default",
+        {}, description="squared coefficient of variation of the service time; 1, exponential, by default"
     )
     capacity: Whole | None = Field(
         None, description="greatest number of customers present; a further arrival is lost or blocked"
@@ -138,14 +135,12 @@ class QueueSpec(Spec):
         description="what becomes of a customer on the way to a full station; an arrival from outside is lost in any case; "
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
-    priority: dict[Name, int] = Field(default_factory=dict, description="rank by class; the smaller goes first")
+    priority: dict[Name, int] = Field({}, description="rank by class; the smaller goes first")
     patience: dict[Name, TimeOrFormula] = Field(
-        default_factory=dict,
-        description="mean time, exponential, after which a customer whose service has not begun abandons the queue",
+        {}, description="mean time, exponential, after which a customer whose service has not begun abandons the queue"
     )
     timeout: dict[Name, TimeOrFormula] = Field(
-        default_factory=dict,
-        description="constant time after which a customer whose service has not begun abandons the queue",
+        {}, description="constant time after which a customer whose service has not begun abandons the queue"
     )
 
 
@@ -179,15 +174,13 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(
-        default_factory=dict, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
+        {}, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
     )
-    classes: dict[Name, ClassSpec] = Field(default_factory=dict, description="customers by class")
-    chains: dict[Name, ChainSpec] = Field(
-        default_factory=dict, description="groups of classes that customers change between by routing"
-    )
+    classes: dict[Name, ClassSpec] = Field({}, description="customers by class")
+    chains: dict[Name, ChainSpec] = Field({}, description="groups of classes that customers change between by routing")
     stations: dict[Name, QueueSpec] = Field(description="stations by name")
     routing: list[RouteSpec] = Field(
-        default_factory=list, description="the ways of the classes in chains; those out of each place add up to 1"
+        [], description="the ways of the classes in chains; those out of each place add up to 1"
     )
 
     def check_rules(self) -> None:

@@ -113,10 +113,9 @@ def _power_of_two(count: int) -> bool:
 class ChangeSpec(Spec):
     """A change that could be made: values that become others, or a multiple of what they are."""
 
-    values: Settings = Field(default_factory=dict, alias="set", description="values by path")
+    values: Settings = Field({}, alias="set", description="values by path")
     times: dict[Path, Factor] = Field(
-        default_factory=dict,
-        description="factors by path, on whatever there is; a class of cost has 1 if nothing is said",
+        {}, description="factors by path, on whatever there is; a class of cost has 1 if nothing is said"
     )
     cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
 
@@ -130,16 +129,10 @@ class RankSpec(QuestionSpec):
 
     cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
     change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: list[Note] = Field(
-        default_factory=list, description="paths to rank; all that matter by default, none beside changes"
-    )
+    of: list[Note] = Field([], description="paths to rank; all that matter by default, none beside changes")
     most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: list[Note] = Field(
-        default_factory=list, description="technologies to rank under as well, beside the case as it is"
-    )
-    changes: dict[Name, ChangeSpec] = Field(
-        default_factory=dict, description="changes by name: what each does to the overhead"
-    )
+    under: list[Note] = Field([], description="technologies to rank under as well, beside the case as it is")
+    changes: dict[Name, ChangeSpec] = Field({}, description="changes by name: what each does to the overhead")
     budget: Cost | None = Field(
         None, description="what a pair of changes may cost together; with it, each pair is tried"
     )
@@ -164,9 +157,7 @@ class ProjectSpec(QuestionSpec):
         None, description="how many times faster processors are than in the base year, rising; in place of years"
     )
     cases: list[Name] = Field(["base"], description="the cases to project", min_length=1)
-    watch: list[Note] = Field(
-        default_factory=list, description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
-    )
+    watch: list[Note] = Field([], description="conditions on answers, such as efficiency >= 0.5: when does each hold?")
     samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
@@ -221,7 +212,7 @@ class ChooseQuestionSpec(QuestionSpec):
     minimize: Note = Field(description="a value or formula of values and of what is varied; cost, if costs are given")
     where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
     cost: dict[Path, float] = Field(
-        default_factory=dict, description="what one of each costs, by path; * is any one key; cost is their sum"
+        {}, description="what one of each costs, by path; * is any one key; cost is their sum"
     )
     monotone: bool = Field(
         False, description="more of any of them never breaks a condition that holds, so that fewer points are solved"
@@ -237,7 +228,7 @@ class SampleSpec(QuestionSpec):
         description="distributions by path, independent of one another", min_length=1
     )
     cases: list[Name] = Field(["base"], description="the cases to sample", min_length=1)
-    answer: list[Column] = Field(default_factory=list, description="values to look at; by default those of the study")
+    answer: list[Column] = Field([], description="values to look at; by default those of the study")
     samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
     band: Band = Field(_BAND, description="part of the points between the outer quantiles")
     draw: Literal["quasi-random", "random"] = Field("quasi-random", description="how points are drawn")
@@ -286,7 +277,7 @@ class AgreeSpec(QuestionSpec):
     """Which methods to hold against each other."""
 
     methods: list[Name] = Field(description="the methods, in order", min_length=2)
-    cases: list[Name] = Field(default_factory=list, description="the cases to solve by all of them; all by default")
+    cases: list[Name] = Field([], description="the cases to solve by all of them; all by default")
 
 
 class BottleneckSpec(QuestionSpec):
@@ -324,8 +315,7 @@ class ScaleSpec(QuestionSpec):
         description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
     )
     size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
-        default_factory=dict,
-        description="size parameters by path, each with the power of the common factor that it grows as, such as 1",
+        {}, description="size parameters by path, each with the power of the common factor that it grows as, such as 1"
     )
     ways: list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]] = Field(
         ["fixed-size"], description="how the size goes with the processors", min_length=1
@@ -337,9 +327,7 @@ class ScaleSpec(QuestionSpec):
         "useful", description="what the work is: the useful part of the account, or the time of one processor"
     )
     threshold: Fraction = Field(Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size")
-    printed: list[PrintedCell] = Field(
-        default_factory=list, description="published cells of the matrix, to stand beside ours"
-    )
+    printed: list[PrintedCell] = Field([], description="published cells of the matrix, to stand beside ours")
 
     def check_rules(self) -> None:
         goals = {"time-bound": "time", "efficiency-conserved": "efficiency", "memory-bound": "memory"}
@@ -363,15 +351,12 @@ class RowSpec(Spec):
     """One row of a published table, beside what the program computes."""
 
     row: Note = Field(description="its label")
-    sum: list[Column] = Field(default_factory=list, description="computed values to add up")
+    sum: list[Column] = Field([], description="computed values to add up")
     per: Column | None = Field(None, description="plain number that the sum is divided by in each case that has it")
-    plus: list[NumberOrNone] = Field(default_factory=list, description="measured values to add, one for each column")
-    printed: list[NumberOrNone] = Field(
-        default_factory=list, description="as printed, one for each column; null where nothing is"
-    )
+    plus: list[NumberOrNone] = Field([], description="measured values to add, one for each column")
+    printed: list[NumberOrNone] = Field([], description="as printed, one for each column; null where nothing is")
     against: list[Name] = Field(
-        default_factory=list,
-        description="cases, one for each column, whose computed values stand in place of printed ones",
+        [], description="cases, one for each column, whose computed values stand in place of printed ones"
     )
     within: Annotated[
         Annotated[list[NumberOrNone], Tag("list")] | Annotated[float, Tag("number")],
@@ -386,10 +371,9 @@ class RowSpec(Spec):
         True,
         description="whether its errors enter the mean; not those of a fit, of another's estimate, or of a quantity in another row",
     )
-    slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
+    slips: dict[Name, Note] = Field({}, description="by column, where the source contradicts itself")
     ranging: dict[Name, list[Name]] = Field(
-        default_factory=dict,
-        description="by column, cases with other values of uncertain inputs; the interval of the cell holds theirs",
+        {}, description="by column, cases with other values of uncertain inputs; the interval of the cell holds theirs"
     )
 
 
@@ -439,32 +423,24 @@ class StatementSpec(QuestionSpec):
     says: Note = Field(description="what the source says")
     source: Note = Field("", description="where it says so")
     value: Column = Field(description="the value that it is about, such as efficiency or overhead_reduction")
-    added: list[Column] = Field(default_factory=list, description="further values of the same answer, added to it")
+    added: list[Column] = Field([], description="further values of the same answer, added to it")
     per: Column | None = Field(None, description="value of the same answer to divide it by")
     other: list[Column] = Field(
-        default_factory=list,
+        [],
         description="values, added up, that the answers under relative_to, above or below are asked for in its place",
     )
     of: list[Name] = Field(description="the answers that it is about", min_length=1)
     relative_to: list[Name] = Field(
-        default_factory=list, description="answers to divide by the same value of, one for each or one for all"
+        [], description="answers to divide by the same value of, one for each or one for all"
     )
     about: AnyNumber | None = Field(None, description="the value it states, with within")
     within: AnyNumber | None = Field(None, description="how far from about its digits reach")
     first: AnyNumber | None = Field(None, alias="from", description="the least value it allows")
     to: AnyNumber | None = Field(None, description="the largest value it allows")
-    above: list[Name] = Field(
-        default_factory=list, description="answers whose values are less, one for each or for all"
-    )
-    below: list[Name] = Field(
-        default_factory=list, description="answers whose values are more, one for each or for all"
-    )
-    greatest: list[Name] = Field(
-        default_factory=list, description="those of the answers with greater values than the rest"
-    )
-    smallest: list[Name] = Field(
-        default_factory=list, description="those of the answers with smaller values than the rest"
-    )
+    above: list[Name] = Field([], description="answers whose values are less, one for each or for all")
+    below: list[Name] = Field([], description="answers whose values are more, one for each or for all")
+    greatest: list[Name] = Field([], description="those of the answers with greater values than the rest")
+    smallest: list[Name] = Field([], description="those of the answers with smaller values than the rest")
     at_least: int | None = Field(None, description="for how many answers it must hold; all by default", ge=1)
     counted: bool = Field(
         True, description="false where the number was put in or fitted: that it comes out is no agreement"
@@ -573,7 +549,7 @@ class LinesSpec(Drawn):
     sweep: Name = Field(description="the sweep to draw")
     x: Note = Field(description="path of the horizontal axis")
     y: list[Column] = Field(description="values to draw", min_length=1)
-    cases: list[Name] = Field(default_factory=list, description="cases to draw; all of the sweep by default")
+    cases: list[Name] = Field([], description="cases to draw; all of the sweep by default")
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
@@ -664,7 +640,7 @@ class ChangesSpec(Drawn):
     question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
     under: Note = Field("", description="the technology to draw it under; none by default")
-    cases: list[Name] = Field(default_factory=list, description="cases to draw; all of rank by default")
+    cases: list[Name] = Field([], description="cases to draw; all of rank by default")
 
 
 PictureSpec = Annotated[
@@ -704,15 +680,11 @@ class QuestionKey(NamedTuple):
 QUESTIONS: Registry[QuestionKey] = Registry(
     "slipstick.questions",
     {
-        "compare": QuestionKey(
-            list[TableSpec], Field(default_factory=list, description="published or measured tables to hold against")
-        ),
+        "compare": QuestionKey(list[TableSpec], Field([], description="published or measured tables to hold against")),
         "agree": QuestionKey(AgreeSpec | None, Field(None, description="methods to put side by side")),
         "rank": QuestionKey(RankSpec | None, Field(None, description="what would help most")),
         "project": QuestionKey(ProjectSpec | None, Field(None, description="years ahead, along trends")),
-        "seek": QuestionKey(
-            dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")
-        ),
+        "seek": QuestionKey(dict[Name, SeekSpec], Field({}, description="where conditions start or stop holding")),
         "choose": QuestionKey(
             ChooseQuestionSpec | None, Field(None, description="values that meet conditions at least cost")
         ),
@@ -724,8 +696,7 @@ QUESTIONS: Registry[QuestionKey] = Registry(
         ),
         "scale": QuestionKey(ScaleSpec | None, Field(None, description="the size that more processors need")),
         "statements": QuestionKey(
-            dict[Name, StatementSpec],
-            Field(default_factory=dict, description="sentences of a source to check against the answers"),
+            dict[Name, StatementSpec], Field({}, description="sentences of a source to check against the answers")
         ),
     },
 )
@@ -779,19 +750,19 @@ class _StudyKeys(Described):
 
     study: Literal[1] = Field(description="version of this format")
     text: Note = Field("", description="what the study is about, for the head of its report")
-    base: Settings = Field(default_factory=dict, description="model, machine, workload, and values by path")
+    base: Settings = Field({}, description="model, machine, workload, and values by path")
     what_if: dict[Name, Settings] = Field(
-        default_factory=dict, description="named differences from the base; use: [names] builds on others"
+        {}, description="named differences from the base; use: [names] builds on others"
     )
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
-        default_factory=dict, description="sweeps by name, or values by path to vary together"
+        {}, description="sweeps by name, or values by path to vary together"
     )
     answer: list[Column] = Field(
         ["time"],
         description="the values that results.csv holds; by default the time, or the first value of another model",
         min_length=1,
     )
-    pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
+    pictures: list[PictureSpec] = Field([], description="what to draw")
     limits: LimitsSpec = Field(LimitsSpec(), description="what points may take")
     engine: EngineSpec = Field(EngineSpec(), description="where points are solved; results do not depend on it")
 

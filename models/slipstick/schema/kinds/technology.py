@@ -223,7 +223,7 @@ class TechnologySpec(Described, Gain):
         None, description="part of the lock acquisitions that are prefetched, of programs that have such an input"
     )
     values: dict[ValuePath, AnyValue] = Field(
-        default_factory=dict, description="what quantities of the machine become, by path such as machine.system.signal"
+        {}, description="what quantities of the machine become, by path such as machine.system.signal"
     )
 
     def check_rules(self) -> None:
