@@ -749,13 +749,13 @@ class Runs:
     def _solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         pieces: list[tuple[NDArray[np.intp], Answers]] = []
         for form, numbers in self.forms:
-            mine = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
-            values = {path: each for path, each in self.sizes(factor[mine]).items() if path in form.parameters}
+            rows = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
+            values = {path: each for path, each in self.sizes(factor[rows]).items() if path in form.parameters}
             if self.any_number:
-                values[self.processors] = count[mine]
-            for cut in form.blocks(values, len(mine)):
+                values[self.processors] = count[rows]
+            for cut in form.blocks(values, len(rows)):
                 here = {path: each[cut] for path, each in values.items()}
-                pieces.append((mine[cut], form.points(here)))
+                pieces.append((rows[cut], form.points(here)))
         blocks = [(rows, points.columns()) for rows, points in pieces]
         found = {name: np.full(len(count), np.nan) for _, columns in blocks for name in columns}
         for rows, columns in blocks:

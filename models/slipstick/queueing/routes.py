@@ -67,8 +67,8 @@ def traffic_equations(
     >>> traffic_equations(there, [0], (0, 0), True, (1, 2))
     array([[[1. , 0.8]]])
     """
-    mine = of.among(classes)
-    cells = [each[mine] @ (shape[1], 1) for each in (of.source, of.target)]
+    chosen = of.among(classes)
+    cells = [each[chosen] @ (shape[1], 1) for each in (of.source, of.target)]
     # Numbers of places are not negative, and OUTSIDE is.
     stays = cells[1] >= 0
     start = reference[0] * shape[1] + reference[1]
@@ -76,7 +76,7 @@ def traffic_equations(
     points, size = len(of.probability), len(places)
     balance = np.zeros((points, size, size), dtype=of.probability.dtype)
     into, out_of = (np.searchsorted(places, each[stays]) for each in reversed(cells))
-    for way, i, j in zip(mine[stays], into, out_of, strict=True):
+    for way, i, j in zip(chosen[stays], into, out_of, strict=True):
         balance[:, i, j] += of.probability[:, way]
     balance = np.eye(size) - balance
     inflow = (places == start).astype(float)[:, None]

@@ -311,8 +311,8 @@ def _solved_group(
     blocks: Sequence[Block], limits: Limits, isolated: bool, versions: Mapping[str, str], turn: float
 ) -> list[tuple[SolvedBlock, float]]:
     """Solve the first of some blocks, for about a turn; in the process of a worker."""
-    if (mine := engine_versions()) != versions:
-        other = [f"{name} {mine.get(name)} for {each}" for name, each in versions.items() if mine.get(name) != each]
+    if (here := engine_versions()) != versions:
+        other = [f"{name} {here.get(name)} for {each}" for name, each in versions.items() if here.get(name) != each]
         raise InputError(f"a worker on {socket.gethostname()} has {', '.join(other)}; install the same on all")
     found: list[tuple[SolvedBlock, float]] = []
     start = monotonic()

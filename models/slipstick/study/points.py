@@ -355,10 +355,12 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     """
 
     parts = [name for name in columns if name.startswith("account[")]
-    mine = {f"account[{name}]" for name in useful}
+    useful_parts = {f"account[{name}]" for name in useful}
     zeros = np.zeros(len(columns["time"]))
-    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in mine), zeros)}
-    if others := sorted(name for name in parts if name not in mine and f"low[{name}]" in columns):
+    found = {
+        OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in useful_parts), zeros)
+    }
+    if others := sorted(name for name in parts if name not in useful_parts and f"low[{name}]" in columns):
         off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
         low, high = (found[OVERHEAD] + each for each in off)
         found |= {

@@ -260,11 +260,11 @@ class MeanValueTable:
         """Fill in the points that ask about a population, each from its row of what was found."""
         found = [(self.time, time)]
         for kind, columns in tables.items():
-            mine = getattr(self, kind)
+            known_columns = getattr(self, kind)
             for name, column in columns.items():
-                if name not in mine:
-                    mine[name] = self.unknown(*np.shape(column)[:-1])
-                found.append((mine[name], column))
+                if name not in known_columns:
+                    known_columns[name] = self.unknown(*np.shape(column)[:-1])
+                found.append((known_columns[name], column))
         for known, column in found:
             # A column of length 1 holds for all rows.
             rows = solved.rows if np.shape(column)[-1] > 1 else [0]
@@ -374,13 +374,13 @@ class Recursion:
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         together = {v.queue for each in nodes if each.together for v in (each.visit, next(visits_in(each.body)))}
         for queue in self.queues if len(self.trees) == 1 else ():
-            mine = [each for each in nodes if each.visit in queue.visits]
-            inside = {visit.queue for each in mine for visit in visits_in(each.body)}
+            holds = [each for each in nodes if each.visit in queue.visits]
+            inside = {visit.queue for each in holds for visit in visits_in(each.body)}
             apart = all(queue.name in v.held for q in self.queues if q.name in inside for v in q.visits)
             plain = queue.lock and queue.servers > 1 and not queue.order and queue.name not in together
             plain = plain and queue.requests == queue.copies == 1 and not any(v.held for v in queue.visits)
-            if plain and inside and apart and all(_memoryless(each.body, self.model) for each in mine):
-                root = Choice(tuple((_share(each.visit), without_holding(each.body, queue.name)) for each in mine))
+            if plain and inside and apart and all(_memoryless(each.body, self.model) for each in holds):
+                root = Choice(tuple((_share(each.visit), without_holding(each.body, queue.name)) for each in holds))
                 tree = VisitTree(root, tuple(visits_in(root)))
                 found.append((queue, Recursion(self.model, (), self._copies, [tree])))
         return found
@@ -393,11 +393,11 @@ class Recursion:
     @property
     def labels(self) -> list[str]:
         """Labels of the first group's cycle: its steps, in the order written, then its waits, then its barriers."""
-        mine = list(steps(self.activities[0]))
-        own = set(mine)
+        nodes = list(steps(self.activities[0]))
+        own = set(nodes)
         names = [step.name for step in self.model.steps if step in own]
         waits = [visit.label for visit in self.tree.visits]
-        barriers = [f"{BARRIER}:{node.name}" for node in mine if isinstance(node, BarrierWait)]
+        barriers = [f"{BARRIER}:{node.name}" for node in nodes if isinstance(node, BarrierWait)]
         return list(dict.fromkeys([*names, *waits, *barriers]))
 
     def solve(
@@ -529,8 +529,8 @@ class Recursion:
         works = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
-            mine = [v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)]
-            asked = added(ratios[v.index] * found.services[v.index].mean for v in mine if v.index in ratios)
+            inside = [v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)]
+            asked = added(ratios[v.index] * found.services[v.index].mean for v in inside if v.index in ratios)
             works.append(asked / (queue.all_servers(processors) * queue.copies))
         return works
 
@@ -755,9 +755,9 @@ class _RecursionStep:
             if each is None:
                 continue
             found = each[1]
-            mine = [np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)]
-            total = added(mine)
-            for queue, part, by in zip(self._queues, mine, visits, strict=True):
+            weights = [np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)]
+            total = added(weights)
+            for queue, part, by in zip(self._queues, weights, visits, strict=True):
                 if np.any(part.real > 0):
                     wait = more[r] * part / nonzero(total)
                     found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
@@ -816,10 +816,10 @@ class _RecursionStep:
         utilization = means.at(queue)[0] / queue.all_servers(processors)
         parts = []
         for r, cycle in enumerate(cycles):
-            mine = [visit.index for visit in queue.visits if self._group[visit.index] == r]
-            if cycle is not None and mine:
-                weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, mine, queue.copies))
-                parts.append((added(served[index] for index in mine), weight))
+            indices = [visit.index for visit in queue.visits if self._group[visit.index] == r]
+            if cycle is not None and indices:
+                weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, indices, queue.copies))
+                parts.append((added(served[index] for index in indices), weight))
         total = added(busy for busy, _ in parts)
         return added(busy * weight for busy, weight in parts) / nonzero(total)
 

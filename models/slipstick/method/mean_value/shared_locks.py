@@ -81,9 +81,9 @@ def reader_writer_waits(
     """
     customers = round(before.others) + 1
     parts = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
-    visits_per_cycle = {mode: added(ratios[index] for index in mine) for mode, mine in parts.items()}
+    visits_per_cycle = {mode: added(ratios[index] for index in indices) for mode, indices in parts.items()}
     total = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
-    held = {mode: _holding_time(mine, visits_per_cycle[mode], ratios, before) for mode, mine in parts.items()}
+    held = {mode: _holding_time(indices, visits_per_cycle[mode], ratios, before) for mode, indices in parts.items()}
     present = added(before.present[v.index] for v in queue.visits)
     elsewhere = (before.others - present) / nonzero(rate * total)
     longest = held[READ].mean + held[WRITE].mean

@@ -256,12 +256,12 @@ def _served_together(
     for branch in branches:
         parts, at, ratios = _parts(branch), _places(branch, name), visit_ratios(branch, traversal.numbers)
         first = at[-1] if last else at[0]
-        mine = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
-        visits += mine
-        works.append(sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in mine]))
+        here = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
+        visits += here
+        works.append(sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in here]))
         before.append(sum_of([traversal.time(part) for part in parts[:first]]).mean)
         after.append(sum_of([traversal.time(part) for part in parts[at[-1] + 1 :]]).mean)
-        for visit in mine:
+        for visit in here:
             calls = calls + ratios[visit.index]
     count, kinds = len(works), {work.kind for work in works}
     mean, varied = added(work.mean for work in works) / count, added(work.variance for work in works) / count

@@ -819,8 +819,8 @@ class ArrivalState:
         visits = [visit for queue in queues for visit in queue.visits]
         for lock in (queue for queue in queues if queue.lock):
             holders = {visit.index for visit in visits if lock.name in visit.held}
-            mine = [key for key in delays if key[0] in holders]
-            met = {b for _, b in mine}
+            held_keys = [key for key in delays if key[0] in holders]
+            met = {b for _, b in held_keys}
             for queue in (each for each in queues if any(visit.index in met for visit in each.visits)):
                 outside = [visit for visit in queue.visits if lock.name not in visit.held]
                 works = [lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside]
@@ -829,7 +829,7 @@ class ArrivalState:
                     within = {v.index for v in visits if queue.name in v.held and lock.name not in v.held}
                     groups.append((within | {v.index for v in outside}, added(works)))
                 for others, work in groups:
-                    keys = [(a, b) for a, b in mine if b in others]
+                    keys = [(a, b) for a, b in held_keys if b in others]
                     waited = added(ratios[a] * delays[a, b].time for a, b in keys)
                     factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
                     delays.update({key: delays[key].scaled(factor) for key in keys})

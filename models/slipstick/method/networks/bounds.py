@@ -154,9 +154,9 @@ def _columns(arrays: NetworkPoints, low: Floats, high: Floats, wrong: Sequence[i
             continue
         size, think = network.population[:, c], network.think[:, c].real
         with np.errstate(all="ignore"):
-            somebody = (size > 0) & (high[:, c] > 0)
-            least = np.where(somebody, np.maximum(0.0, size / high[:, c] - think), np.nan)
-            most = np.where(somebody & (low[:, c] > 0), size / low[:, c] - think, np.nan)
+            populated = (size > 0) & (high[:, c] > 0)
+            least = np.where(populated, np.maximum(0.0, size / high[:, c] - think), np.nan)
+            most = np.where(populated & (low[:, c] > 0), size / low[:, c] - think, np.nan)
         found["low"] |= {rate: low[:, c], time: least}
         found["high"] |= {rate: high[:, c], time: most}
         found["values"][f"saturation_population[{name}]"] = crossings[:, c]

@@ -46,8 +46,8 @@ def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[st
     Only where all customers are of one chain; adds up to the cycle with its think time. A station whose speed
     depends on how many are there has no service apart from waiting.
     """
-    nobody = arrays.network.closed.all() and not arrays.network.population.any()
-    if len(compiled.chains) != 1 or nobody:
+    empty = arrays.network.closed.all() and not arrays.network.population.any()
+    if len(compiled.chains) != 1 or empty:
         return {}
     found = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     for k, (name, station) in enumerate(compiled.model.stations.items()):

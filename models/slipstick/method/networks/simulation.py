@@ -497,11 +497,11 @@ class _Seen:
     def _column(self, index: int) -> Array:
         return np.asarray(np.eye(1, self.layout.width, index)[0])
 
-    def _ratio(self, chain: str | None, top: Array, bottom: Array, nobody: Estimate | None = None) -> Estimate | None:
+    def _ratio(self, chain: str | None, top: Array, bottom: Array, empty: Estimate | None = None) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
             opened = chain is not None and isinstance(self.compiled.chains[chain].members, OpenClass)
-            return nobody if opened else NONE
+            return empty if opened else NONE
         return self.result.ratio(top, bottom)
 
     def account(self) -> dict[str, Estimate]:

@@ -159,12 +159,15 @@ class _Choosing:
         for chosen, members in groups.items():
             paths = [list(self.values)[at] for at in shaping]
             nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
-            mine, case = np.array(members), evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
-            free = {path: given[path][mine] for path in self.values if path not in paths}
+            rows_there, case = (
+                np.array(members),
+                evaluator(self.case.case, {**self.settings, **nodes}, self.study.library),
+            )
+            free = {path: given[path][rows_there] for path in self.values if path not in paths}
             columns, how = case.longer(longer).solved(free, self.condition.wanted | self.objective.wanted)
             for name, column in columns.items():
-                found.setdefault(name, np.full(len(rows), np.nan))[mine] = column
-            pieces.append((mine, how))
+                found.setdefault(name, np.full(len(rows), np.nan))[rows_there] = column
+            pieces.append((rows_there, how))
         return found, Provenance.joined(len(rows), pieces)
 
 
