@@ -86,13 +86,15 @@ class FittedFormula:
         return lambda thetas: np.asarray(self.formula.times(thetas, at)[:, 0])
 
     def standard_error(self, value: ParameterFunction) -> float:
-        """Give the standard error of a value by the slopes at the best fit."""
+        """Give the standard error of a value by the slopes at the best fit; infinite where they are beyond all numbers."""
         theta = self.theta
         scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
         near = np.vstack([theta, theta + np.diag(step * scale)])
         times, values = np.log(self.formula.times(near, self.timings)), value(near)
         slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
+        if not (np.isfinite(slopes).all() and np.isfinite(rise).all()):
+            return np.inf
         covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
         return float(self.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))
 

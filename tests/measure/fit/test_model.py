@@ -11,6 +11,7 @@ from slipstick.errors import NoAnswerError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.comparison import compare
+from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Family, Timings
 from slipstick_measure.fit.least_squares import fit
 from slipstick_measure.fit.model import FitSettings, prepare_model
@@ -150,3 +151,10 @@ def test_data_that_a_model_cannot_be_held_against_are_refused(
     with pytest.raises(NoAnswerError) as caught:
         fit(family(settings, free, cycles=cycles), timings)
     assert message in str(caught.value)
+
+
+def test_slopes_beyond_all_numbers_leave_an_infinite_error() -> None:
+    """A time of 1e303 s gave a traceback of the singular values."""
+    p = np.array([1.0, 2.0, 4.0, 8.0])
+    fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 1.1 + 9 / p))
+    assert fitted.standard_error(lambda thetas: np.array([1.0, *[np.inf] * (len(thetas) - 1)])) == np.inf
