@@ -28,12 +28,22 @@ def _time(folder: Path, processors: int, think: str) -> float:
     return found
 
 
+@pytest.mark.parametrize("think", ["200 ms", "900 ms", "1 s", "1.1 s", "3 s"])
+def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str
+) -> None:
+    one_by_one = _time(tmp_path, 1000, think)
+    monkeypatch.setattr(closed, "MOST_ONE_BY_ONE", 500)
+    assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=1e-11)
+
+
 @pytest.mark.parametrize(("think", "within"), [("200 ms", 2e-3), ("1 s", 2e-2), ("3 s", 2e-3)])
 def test_a_state_that_finds_itself_is_near_the_recursion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str, within: float
 ) -> None:
     one_by_one = _time(tmp_path, 1000, think)
     monkeypatch.setattr(closed, "MOST_ONE_BY_ONE", 500)
+    monkeypatch.setattr(closed, "LAST_ONE_BY_ONE", 0)
     assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=within)
 
 
