@@ -315,7 +315,10 @@ def normal_distribution(x: Array) -> Array:
     side = np.where(x.real < 0, -1.0, 1.0)
     z = x * side / np.sqrt(2.0)
     t = 1.0 / (1.0 + 0.3275911 * z)
-    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    series = 1.061405429 * t
+    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series += coefficient
+        series *= t
     tail = 0.5 * series * np.exp(-z * z)
     below: Array = np.where(side < 0, tail, 1.0 - tail)
     return below
@@ -346,8 +349,7 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
     A normal work has a part below 0, so even a gap of 0 would change it. That error at gap 0 is subtracted, faded out
     as exp(-gap / mean); the fading is chosen here.
     """
-    first, square = _above(mean, variance, gap)
-    at_zero, its_square = _above(mean, variance, 0 * gap)
+    (first, at_zero), (square, its_square) = _above(mean, variance, np.stack([gap, 0 * gap]))
     fades = np.exp(-gap / nonzero(mean))
     first = first - (at_zero - mean) * fades
     spread = square - (its_square - mean * mean - variance) * fades - first * first

@@ -766,8 +766,8 @@ class PassingTimes:
             gap = np.where(gap.real > 0, gap, 0 * gap)
             spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
             backlog.append(left_over(mean + step, variance + varied, gap, spread))
-        over = [left_over(mean, variance, floor, 0 * floor)[0] for mean, variance in backlog]
-        return np.stack(np.broadcast_arrays(*over), axis=-1)
+        means, variances = (np.stack(np.broadcast_arrays(*each), axis=-1) for each in zip(*backlog, strict=True))
+        return left_over(means, variances, floor[..., None], 0 * floor[..., None])[0]
 
 
 def _gaps(times: Array) -> Array:
@@ -793,10 +793,14 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
     varied = time.variance[..., None]
     # Where the starts are random too, the gap before each adds to the spread, at most as much as it has itself.
     varied = varied + passing.gaps * varied / nonzero(varied + passing.gaps)
-    widest = largest([varied[..., k] for k in range(count)])
+    widest = np.take_along_axis(varied, np.argmax(varied.real, axis=-1)[..., None], axis=-1)[..., 0]
     nodes, weights, low = FittedDistribution(RandomTime(time.mean, widest), np.ones(1)).grid(passing.times)
-    fits = [FittedDistribution(RandomTime(time.mean, varied[..., k]), np.ones(1)) for k in range(count)]
-    passed = np.stack([fit.at(nodes - passing.times[..., k, None]) for k, fit in enumerate(fits)], axis=-1)
+    starts = passing.times
+    if (varied == varied[..., :1]).all() and (starts == starts[..., :1]).all():
+        varied, starts = varied[..., :1], starts[..., :1]  # all start at once, as they often do
+    fits = FittedDistribution(RandomTime(time.mean[..., None], varied), np.ones(1))
+    chances = np.swapaxes(fits.at(nodes[..., None, :] - starts[..., None]), -1, -2)
+    passed = np.broadcast_to(chances, (*chances.shape[:-1], count))
     beyond = np.cumsum(_count_distribution(passed), axis=-1)[..., :count]
     times: Array = low[..., None] + np.sum(weights[..., None] * beyond, axis=-2)
     return times
@@ -809,6 +813,6 @@ def _count_distribution(chances: Array) -> Array:
     found[..., 0] = 1
     for k in range(count):
         p = chances[..., k, None]
-        found[..., 1:] = found[..., 1:] * (1 - p) + found[..., :-1] * p
+        found[..., 1 : k + 2] = found[..., 1 : k + 2] * (1 - p) + found[..., : k + 1] * p
         found[..., :1] *= 1 - p
     return found
