@@ -54,7 +54,9 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
     check_size(closed, marginals)
     points, _, stations = closed.demand.shape
     block = MOST_NUMBERS // ((most + 1) * max(1, stations))
-    if points <= block:
+    # Of single servers a series is all that a point needs, and points that differ in the population alone have one.
+    shared = points > block and not closed.several and not marginals
+    if (len(_distinct(closed)[0]) if shared else points) <= block:
         return _solve_block(closed, marginals)
     return solved_in_parts(closed, blocks(points, block), lambda part: _solve_block(part, marginals))
 
