@@ -44,7 +44,7 @@ class Simulation:
     precision: float = 0.02
     level: float = 0.95
     least: int = 5000
-    events: int = 30_000_000
+    events: int = 15_000_000
     cycles: int | None = None
     shares: int = 0
     kernel: str = "auto"
