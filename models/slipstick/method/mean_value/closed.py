@@ -516,8 +516,8 @@ class Recursion:
     def _scaled_time(self, solved: SolvedPopulation, factors: Mapping[str, Array]) -> Array:
         """Give the time of a cycle with what is booked to each label scaled by a factor [s]."""
         found = solved.state.first.found
-        again = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, found)
-        time = cycle_time(again, self.tree.root)
+        traversal = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, found)
+        time = cycle_time(traversal, self.tree.root)
         return time.mean + added(each * factors.get(name, 1.0) for name, each in found.shortfalls.items())
 
     def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
@@ -615,11 +615,11 @@ class _RecursionStep:
         self._group = {visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits}
         alone = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
         self._alone = [
-            CycleState(1, cycle_time(made, tree.root), made.found)
-            for made, tree in zip(alone, recursion.trees, strict=True)
+            CycleState(1, cycle_time(traversal, tree.root), traversal.found)
+            for traversal, tree in zip(alone, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group, without waits."""
-        self._uncontended = {index: each for made in alone for index, each in made.found.services.items()}
+        self._uncontended = {index: each for traversal in alone for index, each in traversal.found.services.items()}
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._sections = {
             queue.name: HeldSection(queue, held, numbers, self._ratios[0])
@@ -638,12 +638,12 @@ class _RecursionStep:
                 continue
             before = known[(*n[:r], n[r] - 1, *n[r + 1 :])]
             waits = ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, before)
-            made = Traversal(
+            traversal = Traversal(
                 self.recursion.model, self.numbers, sum(n), self._with_spinning(waits.waits, before.arrivals)
             )
-            time = cycle_time(made, tree.root)
-            self._add_hand_overs(made.found, before.arrivals)
-            traversed.append((time, made.found))
+            time = cycle_time(traversal, tree.root)
+            self._add_hand_overs(traversal.found, before.arrivals)
+            traversed.append((time, traversal.found))
             by_pair.update({key: each for key, each in waits.by_pair.items() if self._group[key[0]] == r})
         times = self._limit_utilization(n, traversed)
         cycles = tuple(
@@ -947,7 +947,7 @@ def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
 
 
 def _share(visit: Visit) -> Expr:
-    """Name the part that one place has in all acquisitions of its permits."""
+    """Make the parameter that holds the fraction of the acquisitions of a permit at one visit."""
     return Parameter(f"share.visit-{visit.index}")
 
 

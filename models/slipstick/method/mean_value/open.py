@@ -94,18 +94,18 @@ def _solved_in_order(
     bare, saturated, waits = Traversal(recursion.model, numbers, 1, {}), dict[int, str](), dict[int, RandomTime]()
     bare.time(recursion.tree.root)
     for queue in order:
-        made = Traversal(recursion.model, numbers, 1, waits)
-        made.time(recursion.tree.root)
+        traversal = Traversal(recursion.model, numbers, 1, waits)
+        traversal.time(recursion.tree.root)
         services, without = (
-            {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (made, bare)
+            {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (traversal, bare)
         )
         without_waits = _saturated(recursion.model, queue, ratios, without, rate)
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
-            waits.update(_waits(queue, ratios, services, rate, returns, made.found.branch_waits))
-    made = Traversal(recursion.model, numbers, 1, waits)
-    return saturated or CycleState(1, made.time(recursion.tree.root), made.found)
+            waits.update(_waits(queue, ratios, services, rate, returns, traversal.found.branch_waits))
+    traversal = Traversal(recursion.model, numbers, 1, waits)
+    return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.found)
 
 
 def _saturated(

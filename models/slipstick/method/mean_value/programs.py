@@ -134,10 +134,10 @@ class _PhaseSolver:
         own = repeated(times, cycle.time)
         if self._has_barriers or n == 1:
             return own.mean
-        made = Traversal(self.model, solved.numbers, n, cycle.found.waits)
-        made.found = cycle.found
+        traversal = Traversal(self.model, solved.numbers, n, cycle.found.waits)
+        traversal.found = cycle.found
         before = dict(cycle.found.waits)
-        first = synchronized_start(made, [self.recursion.tree.root], n)
+        first = synchronized_start(traversal, [self.recursion.tree.root], n)
         if not is_contended([self.recursion.tree.root]):
             steady, single = (maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time))
             return np.where(times.real == 1, single, steady)
@@ -258,16 +258,16 @@ class _LineReader:
         return self._known[id(activity)]
 
     def _totals(self, activity: Activity) -> _LineTotals:
-        one, made = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
+        one, totals = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
         match activity:
             case Step(name, duration, queue):
                 time = self.numbers[duration]
-                made |= {("time", ""): time, ("step", name): time}
+                totals |= {("time", ""): time, ("step", name): time}
                 if queue is not None:
                     queue = (OWN if queue == "own" else AWAY) if is_processor(queue) else queue
-                    made |= {("waited", queue): one, ("visits", queue): one, ("service", queue): time}
-                    made["square", queue] = time**2 * (1 + activity.scv)
-                return made
+                    totals |= {("waited", queue): one, ("visits", queue): one, ("service", queue): time}
+                    totals["square", queue] = time**2 * (1 + activity.scv)
+                return totals
             case Pipeline():
                 return self._pipeline(activity)
             case Then(parts):
@@ -282,8 +282,8 @@ class _LineReader:
                     f"mean-value takes no {kind} within the supersteps of {self.model.name}; simulate it"
                 )
         for number, part in done:
-            _add(made, self.totals(part), number, number)
-        return made
+            _add(totals, self.totals(part), number, number)
+        return totals
 
     def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
         """Take every stage once, and the longest serial one for each further item: the flow line's time."""
@@ -293,15 +293,15 @@ class _LineReader:
         stages = [(stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages]
         times = [each["time", ""] for _, each in stages]
         longest = largest([time for (serial, _), time in zip(stages, times, strict=True) if serial] or [np.zeros(1)])
-        made, found = _LineTotals({("time", ""): np.zeros(1)}), False
+        totals, found = _LineTotals({("time", ""): np.zeros(1)}), False
         for (serial, each), time in zip(stages, times, strict=True):
             binds = serial and not found and bool(np.all(time.real == longest.real))
             found = found or binds
-            _add(made, each, items if binds else one, items)
+            _add(totals, each, items if binds else one, items)
         if any(serial for serial, _ in stages) and not found:
             # Different stages are the longest at different points: the time is right, its split by step is not.
-            made["time", ""] = added(times) + (items - 1) * longest
-        return made
+            totals["time", ""] = added(times) + (items - 1) * longest
+        return totals
 
 
 class _SuperstepSolver:
@@ -325,18 +325,18 @@ class _SuperstepSolver:
         """Give the time of the superstep, and the account of the mean processor where one is asked for."""
         lines, waits = self._lines, self._waits()
         times = self._times(waits)
-        longest, made = largest(list(times)), _LineTotals()
+        longest, totals = largest(list(times)), _LineTotals()
         if account:
             share = self._repeat / len(lines)
             for each in lines:
-                _add(made, each, share, share)
-            _add(made, self._barrier, self._repeat, self._repeat)
+                _add(totals, each, share, share)
+            _add(totals, self._barrier, self._repeat, self._repeat)
             for queue in self._queues:
                 name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
-                made["step", name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
-            made["step", IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
-        made["time", ""] = self._repeat * (longest + self._barrier["time", ""])
-        return made
+                totals["step", name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
+            totals["step", IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
+        totals["time", ""] = self._repeat * (longest + self._barrier["time", ""])
+        return totals
 
     def _times(self, waits: Mapping[str, Array]) -> Array:
         """Give the time of each processor with the waits at its visits [s]."""

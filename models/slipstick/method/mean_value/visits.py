@@ -268,7 +268,7 @@ def _refuse_barriers(activity: Activity, inside: str) -> None:
 
 
 LUMPED_FROM = 8
-"""Alike resources from which on they are lumped into one; fewer cost little."""
+"""Number of alike resources from which on they are lumped into one; fewer cost little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -680,10 +680,10 @@ class ArrivalState:
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
 
     def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
-        """Give the waits at a queue to which no visit comes with a lock, or from one: nothing tells its visits apart there.
+        """Give the waits at a queue none of whose visits holds a lock or follows a release, so that its visits are alike.
 
-        So those ahead are added up once for all visits, not for each pair of them; only where servers are shared does
-        the wait depend on the visit's own service.
+        The customers ahead are added up once for all visits, not for each pair of visits. The wait depends on the service of
+        the visit only where servers are shared.
         """
         pooled: dict[str, _Delay] = {}
         for visit in queue.visits:
@@ -781,7 +781,7 @@ class ArrivalState:
         return found
 
     def _add_predecessors(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
-        """Let a processor that waited for a lock meet, at the queues under it, the one that released the lock.
+        """Add the waits at queues under a lock for the processor that released the lock to the one that waited for it.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
         moment of a release. The releasing processor that goes on to the same queue is served there meanwhile, and what is
@@ -872,7 +872,7 @@ class ArrivalState:
         a (2 a / p - 1). A closed population has at most `others` ahead; the factor 1 - a / others, chosen here, takes
         the variance to 0 there. It matters only where times are compared: at barriers, forks and phases.
         """
-        # Less than that of a geometric number it may be where some are excluded, or where all servers are hardly ever busy.
+        # It may be less than that of a geometric number where some are excluded, or where all servers are rarely busy.
         chance = largest([served, ahead / (1 + ahead)])
         varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
         return np.where(varied.real > 0, varied, 0 * varied)

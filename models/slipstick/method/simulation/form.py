@@ -144,8 +144,9 @@ def compared_with_one(
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
 
-    Zeta is at most 1 and Phi at least 0, and so are the ends of their intervals. The time alone is the closed form's where that is exact, and is simulated only where it is not. Its interval and that
-    of the time among others are taken as independent; those of their ratios follow to first order.
+    The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their intervals. The time alone is
+    that of the closed form where it is exact; else it is simulated. Its interval and that of the time among others are taken as
+    independent; those of their ratios follow to first order.
 
     Parameters
     ----------

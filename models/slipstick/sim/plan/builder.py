@@ -28,11 +28,11 @@ from slipstick.sim.plan.plan import (
 from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
-"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all that wait read the number called anew
-at each release; a queue of processors, each spinning on a word of its own."""
+"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting processors read the number called
+again at each release; a queue of processors, each spinning on a word of its own."""
 
 ACCESSES = "accesses"
-"""The gate of a lock is called so, and by the name of the lock."""
+"""Begins the name of the gate that counts the accesses of a lock; the name of the lock ends it."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -317,7 +317,10 @@ class Builder:
             self.patch(give, 2)
 
     def hold_together(self, locks: Sequence[str], body: Body) -> None:
-        """Do a body while holding several locks, taken at one moment: if one of them is held, none is, until after its pause."""
+        """Do a body while holding several locks that are acquired at one moment.
+
+        Where one of them is held, none is acquired; all are tried again after the back-off of that one.
+        """
         found = [self._lock(name) for name in locks]
         with self._register() as register:
             for number, _, _ in found:
