@@ -622,7 +622,7 @@ class _RecursionStep:
         self._uncontended = {index: each for traversal in alone for index, each in traversal.found.services.items()}
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._sections = {
-            queue.name: HeldSection(queue, held, numbers, self._ratios[0])
+            queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
             for queue, held in (() if self._in_step else recursion.isolated)
         }
         inside = {each.name for section in self._sections.values() for each in section.queues}
@@ -849,12 +849,13 @@ class _RecursionStep:
         return np.where(unknown, 1.0, np.where(scv.real < 0, 0.0, scv))
 
 
-class HeldSection:
-    """What is done while one of some permits is held, solved alone with each number of holders: a flow-equivalent centre.
+class FlowEquivalentServer:
+    """A flow-equivalent server for what is done while one of several permits is held, solved alone with each number of holders.
 
-    Holders meet only each other there, so k of them take as long as k customers of a closed cycle of what they do, T(k), and end at a
-    rate k / T(k). The number present is taken as a process of births and deaths with these rates, up to all c permits, and with the
-    rest of the cycle as a delay. One that arrives takes the waits of one holder more; those that wait for a permit come nearer at c / T(c).
+    Holders queue only with each other there, so k of them take as long as k customers of a closed cycle of what they do, T(k),
+    and end at a rate k / T(k). The number present is a birth-death process with these rates, up to all c permits, in which the
+    rest of the cycle is a delay. An arriving processor has the waits of one holder more; processors that wait for a permit advance
+    at the rate c / T(c).
     Exact in product form where the rest of the cycle is a delay and permits are enough for all, and around a single exponential station.
 
     Only for exponential times (`_memoryless`): else an arrival meets residual services that a closed cycle does not show, and with scv

@@ -21,7 +21,7 @@ beyond that, each an approximation of its own:
   Corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_meets`,
   `_present_at`, `_add_predecessors` and `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
   used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100 (tests/method/mean_value/test_arrivals.py).
-  What only holders of some permits use is solved for each number of them (`HeldSection` in `closed`);
+  What only holders of some permits use is solved for each number of them (`FlowEquivalentServer` in `closed`);
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.
@@ -637,7 +637,7 @@ class ArrivalState:
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
     since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
-    holders : by permits that are solved alone, probabilities of the numbers of holders; see `HeldSection` [1]
+    holders : by permits that are solved alone, probabilities of the numbers of holders; see `FlowEquivalentServer` [1]
     """
 
     others: float = 0
