@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -57,23 +57,9 @@ class Evaluator:
         return replace(self, smooth=True) if self.built.options.method is None else self
 
     @property
-    def free(self) -> frozenset[str]:
-        """Name what can be varied without building anew: all that the model is computed from."""
-        return self.built.free
-
-    @property
-    def names(self) -> AnswerNames:
+    def names(self) -> CaseNames:
         """List the values that answers can have; nothing is compiled or solved for it."""
-        return self.built.shape.names(self.built.options.method)
-
-    @property
-    def sampled_names(self) -> AnswerNames:
-        """List some of `names`, or all of them, without building a large model."""
-        return self.built.sample.names(self.built.options.method)
-
-    def unit_of(self, name: str) -> str:
-        """Give the unit of one of `names`, without building a large model if it is one of `sampled_names`."""
-        return self.sampled_names[name] if name in self.sampled_names else self.names[name]
+        return CaseNames(self.built)
 
     def longer(self, factor: float) -> Evaluator:
         """Give the case with runs of its simulation longer by a factor."""
@@ -159,6 +145,27 @@ class Evaluator:
         solvable = replace(self.solvable, method=method, simulation=trial)
         (found,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted)])
         return found.answers
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNames(Mapping[str, str]):
+    """The names of the values of a model, with their units; a large one is built only for what a sample of it does not have."""
+
+    built: BuiltModel
+
+    def __getitem__(self, name: str) -> str:
+        sampled = self.built.sample.names(self.built.options.method)
+        return sampled[name] if name in sampled else self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    @property
+    def _whole(self) -> AnswerNames:
+        return self.built.shape.names(self.built.options.method)
 
 
 def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:

@@ -8,7 +8,7 @@ have (`slipstick.method.names`). Nothing is solved, and all problems are reporte
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -244,8 +244,8 @@ def _check_values(
     questions: Mapping[str, Question],
 ) -> None:
     """Refuse names of values that nothing asked for can have."""
-    named = {**{name: _NamesOf(each) for name, each in cases.items()}, **added}
-    of_sweeps = {name: list(map(_NamesOf, built)) for name, built in points.items()}
+    named = {**{name: each.names for name, each in cases.items()}, **added}
+    of_sweeps = {name: [each.names for each in built] for name, built in points.items()}
     problems: list[Problem] = []
 
     def check(place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has") -> None:
@@ -284,25 +284,6 @@ def _check_values(
         problems += question.name_problems(named)
     if problems:
         raise SpecError(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class _NamesOf(ValueNames):
-    """The names of the values of a case, listed when they are first asked for."""
-
-    case: Evaluator
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.case.sampled_names or name in self.case.names
-
-    def __getitem__(self, name: str) -> str:
-        return self.case.unit_of(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.case.names)
-
-    def __len__(self) -> int:
-        return len(self.case.names)
 
 
 def run(

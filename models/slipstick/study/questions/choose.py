@@ -151,7 +151,7 @@ class _Choosing:
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
         """Answer at points; those that differ in numbers only are solved together."""
         given = self.given(rows)
-        shaping = [at for at, path in enumerate(self.values) if path not in self.case.free]
+        shaping = [at for at, path in enumerate(self.values) if path not in self.case.built.free]
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)

@@ -202,8 +202,8 @@ def _problems(
 ) -> Iterator[Problem]:
     """Refuse a path that is no quantity, or shapes the model, and check the least and the largest value in their place."""
     place = ("sample", "of", written)
-    if path not in built.free:
-        near = did_you_mean(written, sorted(built.free))
+    if not built.built.computed_from([path]):
+        near = did_you_mean(written, sorted(built.built.free))
         why = f"no answer of {built.case} is computed from {written} as a number that can be anything{near}"
         yield study.problem(place, why, key=True)
         return

@@ -301,7 +301,7 @@ class _ConditionNames(Mapping[str, Parameter]):
         if name not in self.made:
             prefix = next((each for each in self._cases if each and name.startswith(each)), "")
             column = name.removeprefix(prefix)
-            unit = self._given[name] if name in self._given else self._cases[prefix].unit_of(column)
+            unit = self._given[name] if name in self._given else self._cases[prefix].names[column]
             dimension = Dimension.of(unit or "1")
             symbol = _symbol(name, {parameter.name for parameter, _, _ in self.made.values()})
             self.made[name] = Parameter(symbol, dimension), prefix, column
