@@ -191,19 +191,16 @@ class Inputs:
     notes: tuple[str, ...] = ()
     data: Mapping[str, ProgramData] = field(default_factory=dict)
 
-    def checked(self) -> Any:
-        """Check the whole tree; raises SpecError with every problem. The fields of what it gives are made at run time."""
-        return self._spec
-
     @cached_property
-    def _spec(self) -> BaseModel:
+    def checked(self) -> Any:
+        """The whole tree, checked; SpecError with every problem if it is wrong. The fields of what it gives are made at run time."""
         return validate(self.form, self.tree, self.library.once)
 
     def given(self, path: str) -> Given | None:
         """Give the quantity at a path, checked with everything else, or its default; None for what is no number, such as a name."""
         wanted = canonical(self.tree, path)
         part = split(wanted)[0]
-        found = chain(entries(getattr(self.checked(), part, None), part), _defaults(self, {}).values())
+        found = chain(entries(getattr(self.checked, part, None), part), _defaults(self, {}).values())
         return next((each.given for each in found if _name_of(each, self.tree) == wanted), None)
 
     def apart(self, paths: Iterable[str], others: Iterable[str]) -> bool:
@@ -549,16 +546,6 @@ class BuiltModel:
         return shape.parameters | {each.name for each in parameters(*used)}
 
 
-def build(inputs: Inputs) -> BuiltModel:
-    """Check the inputs and build their model.
-
-    Raises
-    ------
-    SpecError : everything that is wrong, each at its line
-    """
-    return _built(inputs)
-
-
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
     """Resolve settings and build their model, once for the same settings, and its shape once for all that share it.
 
@@ -567,7 +554,7 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
     SpecError : everything that is wrong, each at its line
     """
     inputs = resolved_with(settings, library)
-    return inputs, library.once(("model", id(inputs)), lambda: _built(inputs, library), inputs)
+    return inputs, library.once(("model", id(inputs)), lambda: build(inputs), inputs)
 
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
@@ -576,21 +563,26 @@ def resolved_with(settings: Settings, library: Library) -> Inputs:
     return library.once(("inputs", key), lambda: resolve(settings, library), settings)
 
 
-def _built(inputs: Inputs, library: Library | None = None) -> BuiltModel:
-    """Check the inputs; the model is built too, unless another has its shape, or a sample of it can be built."""
-    spec = inputs.checked()
+def build(inputs: Inputs) -> BuiltModel:
+    """Check the inputs; their model is built too, unless another has its shape, or a sample of it can be built.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, each at its line
+    """
+    spec = inputs.checked
     found = _entries(inputs, spec)
     numbers = _parameters(inputs, found)
     own, part = _builders(inputs, spec, numbers)
-    shape: Callable[[], ModelShape] = cache(lambda: ModelShape(own()))
-    if inputs.kind == "program" and library is not None:
-        words, given = _shaping_words(inputs, found), {path: each.given.value for path, each in found.items()}
-        shape = cache(partial(_shared_shape, library.once(("shapes", words), list), given, own))
+    shape, sample = cache(lambda: ModelShape(own())), None
+    if inputs.kind == "program":
+        once, given = inputs.library.once, {path: each.given.value for path, each in found.items()}
+        words = _shaping_words(inputs, found)
+        shape = cache(partial(_shared_shape, once(("shapes", words), list), given, own))
         # Models that differ in numbers alone need the same of their machine.
         there = frozenset(path for path in given if not path.startswith(_FACTORS))
-        sample = library.once(("sample", words, there), lambda: ModelShape(part()) if part else None) or shape()
-    else:
-        sample = ModelShape(part()) if part else shape()
+        sample = once(("sample", words, there), lambda: ModelShape(part()) if part else None)
+    sample = sample or shape()
     _check_machine(inputs, numbers, sample)
     notes, known, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
@@ -620,7 +612,7 @@ def _words(node: Node, key: str, found: Collection[str]) -> Hashable:
     return tuple(
         (path, value)
         for path, value, where, last in above
-        if path not in found and where not in found and last not in Described.model_fields
+        if path not in found and where not in found and not (where and last in Described.model_fields)
     )
 
 

@@ -145,7 +145,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
     found: list[Evaluator] = []
     for path, nodes in axes.items():
         with kept(problems):
-            _read_axis(path, nodes, inputs, library)
+            _read_axis(path, nodes, inputs)
     if problems:
         # What is wrong with a path is wrong with each of its values.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
@@ -174,23 +174,23 @@ def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator
 
 def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
     base = resolved_with(settings, library)
-    return [_read_axis(path, nodes, base, library) for path, nodes in asked.axes().items()]
+    return [_read_axis(path, nodes, base) for path, nodes in asked.axes().items()]
 
 
-def axis_of(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> Axis:
+def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
     """Check the values of one axis in their place, and give them; numbers that shape a model, such as permits, are numbers.
 
     Raises
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
-    found = _read_axis(path, nodes, base, library)
+    found = _read_axis(path, nodes, base)
     if found.numbers is None and not (path in REFERENCES or is_solver_option(path)):
         found = replace(found, numbers=numbers_of(nodes), unit="1")
     return found.result()
 
 
-def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _ReadAxis:
+def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> _ReadAxis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
     if path in REFERENCES or is_solver_option(path):
         return _ReadAxis(path, nodes, None, "")
@@ -199,7 +199,7 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
     given: list[Given | None] = []
     for index in sample:
         try:
-            given.append(_given(path, nodes[index], base, library))
+            given.append(_given(path, nodes[index], base))
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -215,10 +215,10 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
     return _ReadAxis(path, nodes, numbers, str(found[0].dimension))
 
 
-def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
+def _given(path: str, node: Node, base: Inputs) -> Given | None:
     """Read a value where it would stand, once in a study; None for what is not a number, such as a name."""
     key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
-    return library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
+    return base.library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
 
 
 def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -366,10 +367,8 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
     SpecError : everything that is wrong, each at its line
     """
     if once and isinstance(node, Table):
-        try:
+        with suppress(ValidationError):  # what is wrong in a part is told as that of the whole
             return _validated(model, node, once)
-        except ValidationError:
-            pass  # what is wrong in a part is told as that of the whole
     data = plain(node)
     try:
         return model.model_validate(data)

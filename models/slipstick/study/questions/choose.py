@@ -194,7 +194,7 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
         place: Place = ("choose", "vary", written)
         listed = axis_nodes(each, study.written(place), place)
         for path in _paths(written, known, place, name, study):
-            axis = axis_of(path, listed, inputs, study.library)
+            axis = axis_of(path, listed, inputs)
             if axis.named:
                 raise study.refusal(place, f"{path} is no number; what is chosen among is numbers, such as servers")
             pairs = sorted(zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0])

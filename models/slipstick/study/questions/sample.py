@@ -214,7 +214,7 @@ def _problems(
     mark = value_mark(study.tree, place)
     for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
         try:
-            built.inputs.with_value(written, quantity_node(float(value), str(spec.dimension), mark)).checked()
+            built.inputs.with_value(written, quantity_node(float(value), str(spec.dimension), mark)).given(written)
         except SpecError as error:
             what = error.problems[0].message
             yield study.problem(place, f"{what}; one of its values is not allowed, so choose another distribution")

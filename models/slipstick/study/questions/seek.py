@@ -228,7 +228,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
         if only_whole:
             range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
     nodes = axis_nodes(range_of, written, place)
-    axis = axis_of(spec.of, nodes, resolved_with(settings, study.library), study.library)
+    axis = axis_of(spec.of, nodes, resolved_with(settings, study.library))
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
     values = list(map(float, axis.values))
@@ -260,7 +260,7 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
     if not isinstance(first, Scalar) or not isinstance(first.value, int):
         return False
     try:
-        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark)).checked()
+        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark)).given(spec.of)
     except SpecError:
         return True
     return False
