@@ -27,12 +27,10 @@ class CostLimit:
 
 LIMITS = {
     "states": CostLimit(3e4, "states of a Markov chain", "4 KB and 0.2 to 1 ms each"),
-    "ticks": CostLimit(
-        1e6, "steps of a Markov chain's clock before the steady state", "10 ns for each of its transitions"
-    ),
+    "ticks": CostLimit(2e9, "ticks of a Markov chain's clock until a time, for each of its rates", "3 ns each"),
     "lattice": CostLimit(5e9, "steps of an exact method of a network through its populations", "1 ns each"),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each"),
-    "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B each"),
+    "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"),
     "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "2 KB each"),
     "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
     "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),

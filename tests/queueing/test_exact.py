@@ -374,3 +374,17 @@ def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
     found = geometric(x, *each) if slope else geometric(x.real, *each.real)
     assert np.allclose(found.real, expected.real, rtol=1e-13, atol=0)
     assert np.allclose(found.imag, expected.imag, rtol=1e-12, atol=0)
+
+
+def test_an_open_station_of_very_many_servers_costs_no_more_than_its_list_of_speeds() -> None:
+    """Of 20,000 servers at a load of 19,000 by the formula of Erlang; sums for each number of closed ones are refused."""
+    servers, load = 20_000, 19_800.0
+    served = exact(network_arrays([1.0], arrivals=load, servers=servers))
+    blocked = 1.0
+    for n in range(1, servers + 1):
+        blocked = load * blocked / (n + load * blocked)
+    wait = blocked / (1 - load / servers * (1 - blocked)) / (servers - load)
+    assert served.residence.item() == pytest.approx(1 + wait, rel=1e-11)
+    words = r"station 1 takes 900,120,004 terms of sums over what open classes leave of its speeds; the limit is 200,000,000"
+    with pytest.raises(NoAnswerError, match=words):
+        exact(network_arrays(np.ones((2, 1)), population=[30_000, 0], arrivals=[0, 1], servers=30_002))

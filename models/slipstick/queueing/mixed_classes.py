@@ -135,7 +135,14 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     for place, station in () if network.plain else enumerate(queueing.tolist()):
         if network.single[station]:
             continue
-        left, empty_chance = _remaining_speeds(speeds(network, station), load[:, station])
+        speed, most = speeds(network, station), int(network.population.sum(axis=1).max(initial=0))
+        if load[:, station].any():
+            sums = len(load) * speed.shape[1] * min(most + 2, speed.shape[1])
+            what = (
+                f"{network.stations[station]} takes {sums:,} terms of sums over what open classes leave of its speeds"
+            )
+            check_cost("terms", sums, what, "make it a delay (discipline is), ask for simulation")
+        left, empty_chance = _remaining_speeds(speed, load[:, station], most)
         last = last * np.ones((len(left), 1), dtype=left.dtype)
         last[:, place] = left[:, -1]
         empty[place] = empty_chance
@@ -157,26 +164,26 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     )
 
 
-def _remaining_speeds(speed: Array, load: Array) -> tuple[Array, Array]:
-    """Give the speeds that closed customers see (P, m), and P(no open one | no closed one) (P,)."""
+def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Array]:
+    """Give the speeds that up to `most` closed customers and an open one see (P, m), and P(no open one | no closed one) (P,)."""
     if not load.any():
         return speed, np.ones(1)
     if speed.shape[1] == 1:
         left = speed - load[:, None]
         return left, left[:, 0] / speed[:, 0]
-    logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load)
+    logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load, most + 1)
     last = speed[:, -1:] - load[:, None]
     return np.concatenate([np.exp(logs[:, :-1] - logs[:, 1:]), last], axis=1), np.exp(-logs[:, 0])
 
 
-def _log_sums(speed: Array, load: Array) -> Array:
-    """Give log F(n) for n = 0..m-1, (P, m): the terms before the last speed, and the geometric rest in closed form."""
+def _log_sums(speed: Array, load: Array, most: int) -> Array:
+    """Give log F(n) for n up to m - 1 and to `most`, (P, n): the terms before the last speed, and the geometric rest."""
     last, top = speed.shape[1] - 1, speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
     load = np.where(load == 0, 1e-300, load)[:, None]
     a = np.concatenate([np.zeros_like(load), -np.cumsum(np.log(speed), axis=1)], axis=1)
     rows = []
-    for n in range(last + 1):
+    for n in range(min(last, most) + 1):
         head = np.arange(n, last)
         terms = _log_choose(head, n) + (head - n) * np.log(load) + a[:, n:last]
         i = np.arange(min(n, last) + 1)
@@ -256,7 +263,7 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     speed = speeds(network, station)
     points, most, last = len(load), np.arange(MOST_SHOWN), speed.shape[1] - 1
     speed = np.broadcast_to(speed, (points, last + 1))
-    sums = _log_sums(speed, load)
+    sums = _log_sums(speed, load, chance.shape[1])
     steps = np.log(speed[:, np.minimum(most, last)])
     product = -np.concatenate([np.zeros((points, 1)), np.cumsum(steps[:, :-1], axis=1)], axis=1)
     gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
