@@ -16,6 +16,10 @@ _NEARLY = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""
 
 
+ROUNDING = 1e-12
+"""Margin up to which the sides of a condition are taken as equal [1]: a method's last digits are no change of an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One place where a condition starts or stops holding.
@@ -164,9 +168,9 @@ def _estimated_change(margins: Array, places: Array, near: int, far: int, starts
 def _root(function: Callable[[float], float], low: float, high: float, near: float, far: float) -> float:
     from scipy.optimize import brentq
 
-    if near == 0.0 or far == 0.0:
-        # Held with equality at a place itself, or just not any more.
-        return low if near == 0.0 else high
+    if near * far >= 0.0:
+        # Held with equality, but for rounding, at a place itself, or just not any more.
+        return low if abs(near) <= abs(far) else high
     # The ends are known; NaN inside would end the search anywhere, and counts as the far side.
     known = {low: near, high: far}
 

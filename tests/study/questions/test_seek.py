@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import SpecError
-from slipstick.method.sign_changes import changes, decided, estimated_changes
+from slipstick.method.sign_changes import Change, changes, decided, estimated_changes
 from slipstick.report.formatting import question_section
 from slipstick.study.check import check_file
 from slipstick.study.questions.seek import ConditionSearch, SeekResult, search_text
@@ -349,3 +350,23 @@ def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single
     inside = [any(first <= place <= last for first, last in stretches) for place in told]
     between = [any((each.low or 0.0) - 1 <= place <= (each.high or 0.0) + 1 for each in found) for place in told]
     assert all(one or other for one, other in zip(inside, between, strict=True))
+
+
+def test_rounding_at_a_saturated_station_changes_no_condition(folder: Path) -> None:
+    """The throughput comes to 5/s but for its last digits, which lie on both sides of it."""
+    Path("model.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 1, think_time: 5 s}}\nstations: {cpu: {service: {jobs: 0.2 s}}}\n"
+    )
+    counted = "of: classes.jobs.population, from: 1, to: 3000, step: 1"
+    assert not seek(f"{counted}, where: 'throughput[jobs] > 5 / 1 s'").crossings
+    (reached,) = seek(f"{counted}, where: 'throughput[jobs] >= 5 / 1 s'").crossings
+    assert reached.starts
+    assert 26 < reached.value < 200
+
+
+def test_of_many_changes_the_first_are_said(folder: Path) -> None:
+    waves = tuple(Change(float(x), float(x - 1), starts=x % 2 == 0) for x in range(2, 40))
+    made = seek("of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6")
+    said = search_text(replace(made, crossings=waves))
+    assert said.count("holds") == 8
+    assert ", and 30 further changes in the table (looked at" in said

@@ -11,7 +11,7 @@ from typing import ClassVar
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
-from slipstick.method.sign_changes import Change, decided
+from slipstick.method.sign_changes import ROUNDING, Change, decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
@@ -391,7 +391,8 @@ class _Closer:
         while whole or not self.asked.single:
             margins, _ = self.asked.condition.look(self.found)
             known = np.isfinite(margins[0])
-            crossed = np.any(np.diff(np.sign(margins[1:]), axis=1) != 0, axis=0) & known[1:] & known[:-1]
+            signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
+            crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & known[1:] & known[:-1]
             crossed |= whole & (known[1:] != known[:-1])
             apart = np.diff(self.places)
             gaps = np.where(crossed, apart - 1 if whole else apart / np.maximum(np.abs(self.places[1:]), 1e-300), 0.0)
@@ -455,8 +456,15 @@ def _beyond(found: ConditionSearch) -> str:
     return f"; used outside their periods: {', '.join(found.beyond)}" if found.beyond else ""
 
 
+_MOST_CHANGES = 8
+
+
 def _said(found: ConditionSearch) -> str:
-    return ", ".join([*(_crossing(found, each) for each in found.crossings), *_undecided(found)])
+    said = [*(_crossing(found, each) for each in found.crossings), *_undecided(found)]
+    left_out = len(said) - _MOST_CHANGES
+    return ", ".join(said[:_MOST_CHANGES]) + (
+        f", and {left_out:,} further changes in the table" if left_out > 0 else ""
+    )
 
 
 def _undecided(found: ConditionSearch) -> Iterator[str]:

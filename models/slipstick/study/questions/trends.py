@@ -11,7 +11,7 @@ from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, np
-from slipstick.method.sign_changes import Change, changes, estimated_changes, margin
+from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
 from slipstick.report.formatting import NOTHING
 from slipstick.results.study import split_name
@@ -231,7 +231,8 @@ class Condition:
             low += np.minimum(moved.min(axis=0), 0.0)
             high += np.maximum(moved.max(axis=0), 0.0)
         left, right, margins = np.stack([middle, low, high], axis=1)
-        return ConditionSides(left, right, margins, part.between(left[0], right[0]))
+        equal = np.abs(margins[0]) <= ROUNDING
+        return ConditionSides(left, right, margins, part.between(np.where(equal, right[0], left[0]), right[0]))
 
     def _ends(
         self, names: Iterable[str], found: Mapping[str, Array], count: int
