@@ -48,7 +48,7 @@ from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.report.live import LiveModel
-    from slipstick.results.study import Agreement, Results
+    from slipstick.results.study import Results
     from slipstick.schema.kinds.study import LimitsSpec, StudySpec
     from slipstick.schema.text import Node
     from slipstick.study.engine import Engine
@@ -450,7 +450,12 @@ def solve(
     else:
         from slipstick.report.answer import answers_text
 
-        echo(answers_text(answers, _side_by_side(answers), whole))
+        together = None
+        if len(answers) > 1:
+            from slipstick.method.agreement import agreement
+
+            together = agreement(answers[0].model, answers)
+        echo(answers_text(answers, together, whole))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE
@@ -628,16 +633,6 @@ class _ProgressBar:
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-def _side_by_side(answers: Sequence[Answer]) -> Agreement | None:
-    """Compare the answers of several methods; None for a single method, such as bounds of several kinds."""
-    if len(answers) < 2:
-        return None
-    from slipstick.method.agreement import agreement
-
-    found = agreement(answers[0].model, answers)
-    return found if len(found.methods) > 1 else None
 
 
 def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:

@@ -71,9 +71,11 @@ def answers_text(answers: Sequence[Answer], together: Agreement | None = None, w
     Parameters
     ----------
     answers : in order
-    together : the answers side by side; they stand alone unless `whole`
+    together : the answers side by side, unless they are of one method, such as bounds; they stand alone unless `whole`
     whole : every part of every answer
     """
+    if together and len(together.methods) < 2:
+        together = None
     if together and not whole:
         return f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account, shares and notes\n"
     first = [agreement_text(together)] if together else []

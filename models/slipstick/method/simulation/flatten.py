@@ -121,7 +121,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             writer.begin(0)
             writer.write(model.population.cycle, {})
             writer.builder.open(ALL, ServiceTime("exponential", 1 / numbers[rate]), 0)
-            return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.fraction_notes)
+            return writer.flat(numbers[rate])
         case PhasedPopulation():
             return _program(model.population, writer, numbers)
         case SuperstepPopulation():
@@ -137,7 +137,7 @@ def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
         if size:
             writer.write(group.cycle, _parties(groups, sizes))
             writer.builder.closed(group.name or ALL, size, at)
-    return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.fraction_notes)
+    return writer.flat(float(sizes[0]))
 
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
@@ -167,7 +167,7 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
             writer.builder.await_parties(f"end-of-phase-{index + 1}", count, IDLE)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
-    return Flat(writer.builder.plan(), float(count), writer.once, writer.fraction_notes)
+    return writer.flat(float(count))
 
 
 def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
@@ -181,7 +181,7 @@ def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
             writer.superstep(index, each, member)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
-    return Flat(writer.builder.plan(), float(count), writer.once, writer.fraction_notes)
+    return writer.flat(float(count))
 
 
 class _Writer:
@@ -195,10 +195,9 @@ class _Writer:
         self._choices: dict[int, str] = {}
         self._fraction_notes: dict[str, None] = {}
 
-    @property
-    def fraction_notes(self) -> tuple[str, ...]:
-        """Notes on counts that are no whole numbers."""
-        return tuple(self._fraction_notes)
+    def flat(self, population: float) -> Flat:
+        """Give the plan as written."""
+        return Flat(self.builder.plan(), population, self.once, tuple(self._fraction_notes))
 
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their own."""
