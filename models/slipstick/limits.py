@@ -32,15 +32,17 @@ LIMITS = {
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each"),
     "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"),
     "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "2 KB each"),
-    "numbers": CostLimit(2.5e7, "numbers that a simulation of an activity keeps of what is under way", "20 B each"),
-    "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "1 to 10 ms each"),
+    "numbers": CostLimit(
+        2.5e7, "numbers that a simulation of an activity keeps of what is under way", "12 B and 0.2 to 0.6 us each"
+    ),
+    "populations": CostLimit(2e4, "populations of several groups that mean value goes through", "3 ms each and more"),
     "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "4 us for each pair"),
     "branches": CostLimit(
         200, "branches of a fork that use different resources, by mean value", "0.6 ms for each pair"
     ),
     "points": CostLimit(2e6, "points of a sweep that memory holds", "up to 2 KB and 20 us each"),
-    "values": CostLimit(1e6, "values of one axis of a sweep", "100 B each"),
-    "choices": CostLimit(1e6, "points that are chosen among", "1 us each and more"),
+    "values": CostLimit(1e6, "values of one axis of a sweep", "50 B and 0.6 us each"),
+    "choices": CostLimit(2e4, "points that are chosen among", "up to 0.5 ms each, 3 us to check"),
     "spec_bytes": CostLimit(
         2**20, "bytes of a spec; a study's own are read before its limits:", "up to 1 us and 30 B each"
     ),
@@ -51,7 +53,10 @@ LIMITS = {
     "events": CostLimit(2e7, "events of a trace", "4 us each"),
     "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }
-"""By name. What one point may take of time and of memory is limited as well, where a study asks for it."""
+"""By name. The costs were measured in November 2026, but for those of arrivals and of standard input, which are estimated.
+
+What one point may take of time and of memory is limited as well, where a study asks for it.
+"""
 
 _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=MappingProxyType({}))
 

@@ -187,7 +187,7 @@ WRONG = [
     (
         "{from: 3, to: 6, step: 1}",
         "{from: 1, to: 101, step: 1}",
-        "1,030,301 points to choose among; the limit is 1,000,000: vary less",
+        "1,030,301 points to choose among; the limit is 20,000: vary less",
     ),
 ]
 
