@@ -4,8 +4,8 @@ Where every station has product form, the exact solver of queueing networks answ
 An arriving processor of group r finds the mean numbers of the population with one processor fewer of r. So the waits
 follow from those numbers, the time T_r of a cycle from the waits and the activity, and the mean numbers at each visit
 from Little's law, n_r R / T_r. The recursion computes all populations up to the one asked for, prod (N_r + 1) of them, N for a
-single group. It needs no convergence, and gives the whole curve over N; only for more than `MOST_ONE_BY_ONE` processors a
-fixed point is sought instead. Exact in product form, else approximate as `visits` says.
+single group. It needs no convergence, and gives the whole curve over N; only for more than `MOST_ONE_BY_ONE` processors it
+begins at a fixed point, a few sqrt(N) processors before. Exact in product form, else approximate as `visits` says.
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 """
@@ -74,7 +74,7 @@ LAST_ONE_BY_ONE = 1_000
 """Processors of larger populations that are counted one by one, at most."""
 
 MOST_PROCESSORS = 1_000_000
-"""Processors at most; for more than `MOST_ONE_BY_ONE` a fixed point takes the place of the recursion."""
+"""Processors at most; for more than `MOST_ONE_BY_ONE` the recursion begins at a fixed point."""
 
 MOST_ITERATIONS = 4_000
 """Iterations to that fixed point at most: some two seconds, after which there is no answer."""
