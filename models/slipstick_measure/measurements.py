@@ -144,7 +144,7 @@ class Reduced:
     Parameters
     ----------
     value : by the statistic, in base units
-    values : every repetition, in the order of the file
+    values : every repetition, in the order of the file, then those that do not name the cause
     run : the first of them, for its place and unit
     """
 
@@ -208,7 +208,8 @@ def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[l
     """Reduce the repetitions at each point to one value.
 
     Values that repeat without a number count as repetitions, and are noted; those that repeat under one number are
-    refused.
+    refused. A cause that some of the repetitions with waits or busy times do not name took no time in them, which is noted:
+    tools that time waits write those that occurred.
 
     Parameters
     ----------
@@ -233,17 +234,28 @@ def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[l
     notes, problems, points = [], [], []
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
         values = {}
+        timed = {each for (name, *_), found in keys.items() if name in ("wait", "busy") for each in _runs(found)}
         for key, found in keys.items():
             problems += _twice(found)
             if len(without := [run for run in found if run.repetition is None]) > 1:
                 why = f"{without[1]} is there {len(without)} times without a number; taken as repetitions"
                 notes.append(without[1].problem(why))
             every = tuple(run.value for run in found)
+            if key[0] in ("wait", "events") and (without_it := len(timed - _runs(found))):
+                why = (
+                    f"{found[0]} is in {len(timed) - without_it} of {len(timed)} repetitions; taken as 0 in the others"
+                )
+                notes += [found[0].problem(why)] if key[0] == "wait" else []
+                every += (0.0,) * without_it
             values[key] = Reduced(float(STATISTICS[statistic](every)), every, found[0])
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
     return points, notes
+
+
+def _runs(found: Sequence[Measurement]) -> set[tuple[str, int | None]]:
+    return {(each.file, each.repetition) for each in found}
 
 
 def _twice(found: Sequence[Measurement]) -> list[Problem]:

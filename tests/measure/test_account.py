@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.errors import SpecError, UnknownNameError
+from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.schema.library import shipped
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
@@ -156,6 +156,20 @@ def test_repetitions_become_one_value_and_their_spread_is_kept(statistic: str) -
     assert (value.low, value.high) == (4.0, 9.0)
     with pytest.raises(UnknownNameError, match="there is no statistic 'max'"):
         measured(table(*records), "max")
+
+
+def test_a_cause_that_a_repetition_does_not_name_took_no_time_in_it() -> None:
+    """Two runs of 2 s on two processors: 0.4 s are waited in one of them, so 0.2 s in the mean, a tenth of a processor."""
+    first = [run(2, "time", 2.0, repetition=1), run(2, "wait", 0.4, "a", repetition=1)]
+    second = [run(2, "time", 2.0, repetition=2), run(2, "wait", 0.6, "b", repetition=2)]
+    found = measured(table(*first, *second))
+    assert at(found, 2)["processors_lost[a]"] == pytest.approx(0.1)
+    assert at(found, 2)["processors_lost[b]"] == pytest.approx(0.15)
+    assert "wait of a at p = 2 is in 1 of 2 repetitions; taken as 0 in the others" in map(_said, found.notes)
+
+
+def _said(note: Problem) -> str:
+    return note.message
 
 
 def test_a_point_without_a_time_has_no_answer() -> None:

@@ -233,7 +233,7 @@ def test_derivatives_are_those_of_differences_and_a_sweep_shares_the_states() ->
     ("model", "told"),
     [
         (closed_model(THINK >> service("bus", 1.0), 2), "step bus has scv 0: write from 0.01"),
-        (closed_model(fork(work("a", 1.0), work("b", 1.0)), 2), "no fork: ask for mean-value, or ask for simulation"),
+        (closed_model(fork(work("a", 1.0), work("b", 1.0)), 2), "no fork: ask for mean-value or simulation"),
         (closed_model(THINK >> service("other", 1.0, scv=1), 2), "no processor as a resource"),
         (open_model(work("a", 1.0), 0.1), "not arrivals or supersteps"),
         (

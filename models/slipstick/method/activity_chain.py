@@ -66,7 +66,7 @@ class ActivityChain(MeanValue):
     def _solved(self, numbers: Mapping[Expr, Array], account: bool) -> MeanValueTable:
         """Answer at all points; those where the same can follow share the states."""
         for why in _unfit(self.model, numbers):
-            raise NoAnswerError(f"markov-chain takes {why}, or ask for simulation")
+            raise NoAnswerError(f"markov-chain takes {why} simulation")
         wrong, counts = out_of_range(self.model, numbers), self.model.population.counts
         for size in counts:
             wrong |= uncountable(numbers[size], "the processors", least=int(size is counts[0]))
@@ -97,17 +97,18 @@ class ActivityChain(MeanValue):
 def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
     """Yield what a chain would have to take, and what there is that it does not."""
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
-        yield "processors that repeat a cycle, and phases, not arrivals or supersteps: write a closed population"
+        yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
     for node in act.each_once(model.bodies):
         lock = model.resources.get(node.uses[0]) if node.uses else None
         if isinstance(node, act.Fork | act.Pipeline | act.Ask):
-            yield f"one thing at a time of a processor, so no {type(node).__name__.lower()}: ask for mean-value"
+            other = "" if isinstance(node, act.Ask) else " mean-value or"
+            yield f"one thing at a time of a processor, so no {type(node).__name__.lower()}: ask for{other}"
         elif node.uses and lock is None:
-            yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value"
+            yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value or"
         elif isinstance(node, act.Step) and node.scv < LEAST_SCV and numbers[node.time].any():
-            yield f"times made of exponential phases, and step {node.name} has scv {node.scv:g}: write from {LEAST_SCV:g} (1 is exponential)"
+            yield f"times made of exponential phases, and step {node.name} has scv {node.scv:g}: write from {LEAST_SCV:g} (1 is exponential), or ask for"
         elif isinstance(lock, Lock) and (LOCKS[lock.kind].spinning or lock.word is not None):
-            yield f"locks that are handed over at no cost, and the accesses and pauses of {node.uses[0]} are constant: write fifo"
+            yield f"locks that are handed over at no cost, and the accesses and pauses of {node.uses[0]} are constant: write fifo, or ask for"
 
 
 def _solve_alike(

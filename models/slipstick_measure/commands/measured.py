@@ -219,6 +219,9 @@ def trace(
     if picture is not None:
         from slipstick.report.write import write_picture
 
+        if view == "contention" and not any(each.contention for each in shown.values()):
+            refuse("--view contention", "nothing waits in the trace; name --machine, whose network accesses go through")
+
         write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
         click.echo(f"wrote {picture}", err=True)
     if as_json:

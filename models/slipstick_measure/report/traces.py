@@ -151,7 +151,7 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
     shown = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
     busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
-    columns = {name: np.add.reduceat(views.work[name], starts) / length for name in shown}
+    columns = {name: (np.add.reduceat(views.work[name], starts) / length).round(9) for name in shown}
     unit = "1" if views.conflicts else "s"
     contended = {f"contention: {name}": np.add.reduceat(each, starts) for name, each in [*views.contention.items()][:4]}
     rows = [

@@ -146,7 +146,7 @@ class ChromeReader:
                     self.found.refuse(too_many("events", "events", "cut the trace, or count accesses per period"))
                 self._take(event, count)
         except EOFError:
-            self.found.refuse(f"the file ends inside a value, after {count:,} events; the rest of it is missing")
+            self.found.refuse(f"the file ends, or is damaged, inside a value after {count:,} events")
         except TypeError:
             self.found.refuse(f"the pid or tid of event {count:,} is no number and no text")
         except RecursionError:

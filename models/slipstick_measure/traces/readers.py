@@ -10,6 +10,7 @@ import csv
 import os
 import re
 import zlib
+from array import array
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +90,9 @@ def read_trace(path: Path | str, format: str | None = None, unit: str | None = N
     """
     name = format or trace_format(path)
     if name is None:
-        next(text_pieces(path, BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
+        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
+        if not head.strip():
+            _refuse(path, "the file is empty; the program may have failed to write it")
         known = ", ".join(TRACE_FORMATS)
         _refuse(path, f"this is no trace, or cannot be told to be one; name it with --format, one of {known}")
     if name not in TRACE_FORMATS:
@@ -221,7 +224,7 @@ _PREEMPTED = "R"
 
 
 def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
-    found, others, header, visual = TraceColumns(path, resolution=3e-6), 0, "", slice(0, 0)
+    found, others, header, visual = TraceColumns(path, resolution=3e-6), array("q"), "", slice(0, 0)
     running, delayed, waited = (found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait"))
     for number, line in _lines(path):
         if "sch delay" in line:
@@ -241,9 +244,10 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
                     found.span(lane, label, max(0.0, end - length / 1000), end)
                     end -= length / 1000
         else:
-            others += bool(header and line.strip() and "[tid/pid]" not in line)
+            if header and line.strip() and "[tid/pid]" not in line:
+                others.append(number)
     if others:
-        found.odd(f"{others:,} lines are no rows of switches; left out")
+        found.odd(f"{len(others):,} lines are no rows of switches, and left out; the first is line {others[0]}")
     return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
 
 
@@ -275,6 +279,8 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
             found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
         when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
         time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
+        if time < 0:
+            found.refuse(f"a time is not negative; got {short(str(when))}", number, "time")
         while len(stacks) <= lane:
             stacks.append([])
             latest.append(time)
@@ -340,8 +346,9 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     polars, most = need("polars", "reading Parquet", "frames"), int(limit("events"))
-    _check_bytes(path)
     try:
+        with opened(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE):  # refused as any other file is
+            pass
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
         yield 1, names

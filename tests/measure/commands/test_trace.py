@@ -66,6 +66,7 @@ def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_
         (["--from", "1 s"], "the trace lasts 0.0001 s; there is nothing from 1 s to 0.0001 s"),
         (["--machine", "atm-oc3"], "there is no machine 'atm-oc3'"),
         (["--window", "4 B"], "--window"),
+        (["--view", "contention", "--picture", "x.png"], "nothing waits in the trace; name --machine"),
         (["--picture", "x.gif"], "pictures are drawn into a file that ends in .png or .svg, not into x.gif"),
     ],
 )
@@ -82,7 +83,7 @@ def test_what_a_trace_cannot_show_is_refused(
     [
         (None, "there is no such file"),
         (b"time [us],processor,event\n0,\xff,create\n", "byte 0xff near byte 37 is not UTF-8"),
-        (b"", "this is no trace"),
+        (b"", "the file is empty"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_for_that(

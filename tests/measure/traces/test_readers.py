@@ -316,7 +316,10 @@ X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"traceEvents": [' + X % (1, 2) + ', {"ph": "X", "pi', "the file ends inside a value, after 1 events"),
+        (
+            '{"traceEvents": [' + X % (1, 2) + ', {"ph": "X", "pi',
+            "the file ends, or is damaged, inside a value after 1 events",
+        ),
         ("[" + X % (1, 2) + ', {"ph" "X"}, ' + X % (1, 2) + "]", "this is no JSON after 1 events, near"),
         ("[" + X % (1, "-3"), "a span of -3 is negative: from 1 to -2"),
         ("[" + X % ("-1", 3), "a time is a finite number and not negative; got -1"),
@@ -345,6 +348,7 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
         ("time [s],processor,event,x\n1,0,create,3\n", "a table of records has the columns time, processor, event"),
         ("time [s],processor,event\n1,0\n", "2 values, where the header promises 3; is the line cut?"),
         ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; is a line missing?"),
+        ("time [s],processor,event\n0,0,create\n1,0,enter\n-2,0,leave\n3,0,end\n", "a time is not negative; got '-2'"),
         ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
         ("time [s],processor,event\n1,0,access\n", "the access has no destination"),
         ("time [s],processor,event\none,0,create\n", "one' is no time"),
@@ -391,6 +395,11 @@ def test_bad_paraver_traces_are_refused_in_one_message(lines: str, said: str, tm
 
 
 def test_other_files_are_no_traces(tmp_path: Path) -> None:
+    assert "there is no such file" in refusal(tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").mkdir()
+    assert "this is a directory" in refusal(tmp_path / "x.parquet")
+    (tmp_path / "x.json").touch()
+    assert "the file is empty" in refusal(tmp_path / "x.json")
     (tmp_path / "x.txt").write_text("time 1 and no more\n")
     assert trace_format(tmp_path / "x.txt") is None
     assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(tmp_path / "x.txt")

@@ -112,6 +112,8 @@ POOL_ERRORS = [
         "",
         "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them",
     ),
+    ("trees: [[2, 0, 0]]", "trees: [[2, 0, 0]], chunk: 2", "chunk is of a loop; a pool of trees has none"),
+    ("iterations: 9, ", "iterations: 9, min_size: 2, ", "min_size is of trees; a pool of a loop has none"),
     (
         "wait: m.c",
         "wait: m.d",

@@ -156,6 +156,7 @@ REFUSED = [
         "value: time, of: [base], about: 1 s",
         "about and within go together: the stated value, and how far from it its digits reach",
     ),
+    ("value: speedup, of: [base], about: 3, within: 1 %", "1 % of what is open beside 3: write a plain number"),
     (
         "value: time, of: [base, far, slow], above: [base, far]",
         "one answer for each of the 3 under of is needed, or one for all",

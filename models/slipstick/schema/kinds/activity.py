@@ -693,6 +693,9 @@ class TaskPoolSpec(ResourceSpec):
             raise broken_rule(
                 "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them"
             )
+        other, kind = ({"chunk"}, "a loop") if self.trees else ({"min_size", "interior"}, "trees")
+        for key in sorted(other & self.model_fields_set):
+            raise broken_rule(f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key)
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)

@@ -492,6 +492,10 @@ class StatementSpec(QuestionSpec):
             raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
         if (self.about is None) != (self.within is None):
             raise broken_rule("about and within go together: the stated value, and how far from it its digits reach")
+        if self.within and self.about and "%" in self.within.text and "%" not in self.about.text:
+            raise broken_rule(
+                f"{self.within.text} of what is open beside {self.about.text}: write a plain number", "within"
+            )
         if self.other and not (self.relative_to or self.above or self.below):
             raise broken_rule("other is for answers under relative_to, above or below; write one of them", "other")
         for key in ("relative_to", "above", "below"):
