@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the truths are the tests' own
 
+from slipstick.late import Array
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.families import FAMILIES, cycle_times
-from slipstick_measure.fit.formula import Array
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__all__ = ["Array", "np", "sympy"]
+__all__ = ["Array", "NDArray", "np", "sympy"]
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 else:
-    Array = object  # an array is typed without importing NumPy
+    Array = object  # arrays are typed without importing NumPy
+
+    class NDArray:
+        """Stands for the type of arrays of some kind of number, `numpy.typing.NDArray`."""
+
+        def __class_getitem__(cls, kind: object) -> type:
+            return object
 
     class _Late:
         """Stands for a module until an attribute of it is asked for."""

@@ -29,10 +29,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError
+from slipstick.late import NDArray, np
 
 Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
+from slipstick.late import np
 from slipstick.law.synchronization import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,
@@ -142,7 +143,6 @@ class MemoryPort:
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-        import numpy as np
 
         radix, stages = _switches(between)
         sources, wanted = np.arange(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]

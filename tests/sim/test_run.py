@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
+from slipstick.late import Array
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated, ratio
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Array, ServiceTime
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 

@@ -27,17 +27,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
 from slipstick.expression import nodes, special
 from slipstick.expression.nodes import COUNT, Dimension, Expr, Like, Number, as_expr, one_dimension
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from slipstick.expression.tape import Array
+from slipstick.late import Array, NDArray, np
 
 RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
 """Relations, and what NumPy calls them."""
@@ -71,15 +66,12 @@ class Comparison:
     def everywhere(self, left: Array, right: Array) -> bool:
         """Say whether the condition holds at all points, given the values of the two sides [points]."""
         if len(right) == 1 and self.relation in _WORST:
-            import numpy as np
-
             # The worst point decides; finding it writes nothing. NaN is worse than any number.
             left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
         return bool(self.between(left, right).all())
 
     def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
         """Say at which points the condition holds, given the values of the two sides [points]."""
-        import numpy as np
 
         held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
         # NaN fails every condition, also the one of being different.

@@ -20,10 +20,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
 from math import factorial, lgamma, log, pi
+from sys import float_info
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import (
@@ -37,8 +35,7 @@ from slipstick.expression.nodes import (
     parameters_among,
     walk,
 )
-
-Array = NDArray[np.float64]
+from slipstick.late import Array, np
 
 CHUNK = 16_384
 """Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
@@ -509,7 +506,7 @@ def _engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_FACTORIALS = np.array([lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)])
+_FACTORIALS = [lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)]
 """log n! less Stirling's formula without its series."""
 
 
@@ -518,7 +515,7 @@ def _poisson(args: Sequence[Array], out: Array) -> None:
     large = np.maximum(count, 16.0)
     corrected = np.where(
         count < 16.0,
-        _FACTORIALS[np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)],
+        np.take(_FACTORIALS, np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)),
         _series(_STIRLING, 1.0 / large**2) / large,
     )
     scale = 1.0 / np.sqrt(2.0 * pi * np.maximum(count, 1.0))
@@ -599,14 +596,14 @@ def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> li
     return [bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate), None, None, None]
 
 
-_LARGEST = int(np.finfo(np.float64).max)
+_LARGEST = int(float_info.max)
 
 
-def _fold(function: np.ufunc) -> Evaluation:
-    """Combine operands from left to right; as long as they hold for all points, one number does."""
+def _fold(name: str) -> Evaluation:
+    """Combine operands from left to right by a function of NumPy; as long as they hold for all points, one number does."""
 
     def kernel(args: Sequence[Array], out: Array) -> None:
-        first, *rest = args
+        function, (first, *rest) = getattr(np, name), args
         while len(rest) > 1 and len(first) == len(rest[0]) == 1:
             first = function(first, rest.pop(0))
         function(first, rest[0], out=out)
@@ -616,8 +613,8 @@ def _fold(function: np.ufunc) -> Evaluation:
     return kernel
 
 
-def _of_one(function: np.ufunc) -> Evaluation:
-    return lambda args, out: function(args[0], out=out)
+def _of_one(name: str) -> Evaluation:
+    return lambda args, out: getattr(np, name)(args[0], out=out)
 
 
 def _select(args: Sequence[Array], out: Array) -> None:
@@ -827,21 +824,21 @@ class Operator(NamedTuple):
 
 
 OPERATORS: dict[str, Operator] = {
-    "sum": Operator(_fold(np.add), lambda args, value, bar: [bar] * len(args)),
-    "difference": Operator(_fold(np.subtract), lambda args, value, bar: [bar, -bar]),
-    "product": Operator(_fold(np.multiply), lambda args, value, bar: [bar * args[1], bar * args[0]]),
-    "quotient": Operator(_fold(np.divide), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]),
-    "max": Operator(_fold(np.maximum), _first_attaining),
-    "min": Operator(_fold(np.minimum), _first_attaining),
-    "ceil": Operator(_of_one(np.ceil), lambda args, value, bar: [None]),
-    "floor": Operator(_of_one(np.floor), lambda args, value, bar: [None]),
-    "log2": Operator(_of_one(np.log2), lambda args, value, bar: [bar / (args[0] * np.log(2.0))]),
-    "sqrt": Operator(_of_one(np.sqrt), lambda args, value, bar: [bar / (2.0 * value)]),
+    "sum": Operator(_fold("add"), lambda args, value, bar: [bar] * len(args)),
+    "difference": Operator(_fold("subtract"), lambda args, value, bar: [bar, -bar]),
+    "product": Operator(_fold("multiply"), lambda args, value, bar: [bar * args[1], bar * args[0]]),
+    "quotient": Operator(_fold("divide"), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]),
+    "max": Operator(_fold("maximum"), _first_attaining),
+    "min": Operator(_fold("minimum"), _first_attaining),
+    "ceil": Operator(_of_one("ceil"), lambda args, value, bar: [None]),
+    "floor": Operator(_of_one("floor"), lambda args, value, bar: [None]),
+    "log2": Operator(_of_one("log2"), lambda args, value, bar: [bar / (args[0] * np.log(2.0))]),
+    "sqrt": Operator(_of_one("sqrt"), lambda args, value, bar: [bar / (2.0 * value)]),
     "ceil_log": Operator(_ceil_log, lambda args, value, bar: [None, None]),
     "power": Operator(_power, _power_adjoint),
     "select": Operator(_select, _select_adjoint),
-    "exp": Operator(_of_one(np.exp), lambda args, value, bar: [bar * value]),
-    "log": Operator(_of_one(np.log), lambda args, value, bar: [bar / args[0]]),
+    "exp": Operator(_of_one("exp"), lambda args, value, bar: [bar * value]),
+    "log": Operator(_of_one("log"), lambda args, value, bar: [bar / args[0]]),
     "pow": Operator(_pow, _pow_adjoint),
     "exprel": Operator(_exprel, _exprel_adjoint),
     "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),

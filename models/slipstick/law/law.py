@@ -11,9 +11,10 @@ from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
 from slipstick.expression.nodes import Dimension, Expr, Parameter, substituted, walk
+from slipstick.late import Array, np
 
 if TYPE_CHECKING:
-    from slipstick.expression.tape import Array, Tape
+    from slipstick.expression.tape import Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,6 @@ class Law:
         self._check_names(values)
         if any(isinstance(value, Expr) for value in values.values()):
             return substituted(self._nodes, values)
-        import numpy as np
 
         try:
             result = _tape(self).run_with(values, lambda sides: self._check(sides, values))

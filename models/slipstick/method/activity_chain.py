@@ -14,11 +14,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import COUNT, Expr
-from slipstick.expression.tape import Array
+from slipstick.late import Array, np
 from slipstick.limits import check_cost
 from slipstick.method.answers import Flags, Remarks, Values
 from slipstick.method.mean_value import MeanValue

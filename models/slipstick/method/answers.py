@@ -12,15 +12,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slipstick.answer import HELD, Answer, Limit, Value, unit_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Parameter
-from slipstick.expression.tape import Array, Tape
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
     CYCLE_RATE,
     EFFICIENCY,
@@ -41,7 +39,7 @@ Values = Mapping[str, "Array | float"]
 
 Columns = Mapping[str, Array]
 
-Flags = NDArray[np.bool_]
+Flags: TypeAlias = "NDArray[np.bool_]"
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""

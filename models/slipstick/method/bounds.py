@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from slipstick.expression.nodes import TIME, Expr, maximum, select, total
-from slipstick.expression.tape import Array, Tape
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.closed_form import Deadlocks, Saturation, demand, held_time, pool_work, time, without
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps

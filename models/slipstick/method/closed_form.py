@@ -50,8 +50,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import ge
 
-import numpy as np
-
 from slipstick.answer import Limit, Takeover
 from slipstick.errors import ModelError
 from slipstick.expression.formula import Comparison
@@ -68,7 +66,8 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.tape import Array, Derivatives, Tape
+from slipstick.expression.tape import Derivatives, Tape
+from slipstick.late import Array, np
 from slipstick.law import Law
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.law.pipeline import FLOW_LINE

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
+from slipstick.late import NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, Values, joined, only
 from slipstick.method.bounds import CompiledBounds
@@ -37,7 +36,7 @@ Subject = Model | QueueingNetwork | Law
 
 Parameters = Mapping[str, Parameter]
 
-Rows = NDArray[np.intp]
+Rows: TypeAlias = "NDArray[np.intp]"
 
 _FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}

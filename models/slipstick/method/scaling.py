@@ -18,14 +18,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
 from slipstick.expression.symbolic import to_sympy
-from slipstick.expression.tape import Array
-from slipstick.late import sympy
+from slipstick.late import Array, NDArray, np, sympy
 from slipstick.law import Law
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
@@ -412,7 +408,7 @@ MOST_PROCESSORS = 2.0**40
 RATIO = "efficiency_ratio"
 """Name of the symbol K = E / (1 - E)."""
 
-_LOG_SIZES = np.arange(0.0, 700.0, 0.5)  # larger sizes have no double
+_LOG_SIZES = (0.0, 700.0, 0.5)  # larger sizes have no double
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,7 +498,9 @@ class Isoefficiency:
             with np.errstate(all="ignore"):
                 return np.asarray(self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0)
 
-        return np.asarray(np.exp(last_reached(missing, np.asarray(processors, dtype=float), places=_LOG_SIZES)))
+        return np.asarray(
+            np.exp(last_reached(missing, np.asarray(processors, dtype=float), places=np.arange(*_LOG_SIZES)))
+        )
 
     def work(self, processors: Array) -> Array:
         """Give the work W t_c at each number of processors that keeps the efficiency [s]."""

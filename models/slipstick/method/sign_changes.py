@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slipstick.expression.formula import Comparison
-from slipstick.late import Array, np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from slipstick.late import Array, NDArray, np
 
 _NEARLY = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""

@@ -11,13 +11,10 @@ programs build from these (`slipstick_workloads.shared_memory`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from slipstick.expression.nodes import Expr
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from slipstick.late import NDArray, np
 
 
 class LinearCost(NamedTuple):

@@ -29,10 +29,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import NDArray, np
 from slipstick.queueing.compiled import loop, newton_steps
 from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
 from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution, sum_over_stations

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError
+from slipstick.late import NDArray, np
 from slipstick.queueing.mixed_classes import open_load
 from slipstick.queueing.network import Array, NetworkArrays
 from slipstick.vocabulary import DISCIPLINES

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
+from slipstick.late import np
 from slipstick.queueing.bounds import asymptotic
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
 

@@ -15,9 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
 from slipstick.errors import MissingExtraError
+from slipstick.late import np
 from slipstick.queueing.network import Array
 
 _ASKED: ContextVar[bool] = ContextVar("compiled loops", default=False)
@@ -54,6 +53,7 @@ def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | N
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__globals__["np"] = import_module("numpy")  # numba knows the module only, not what stands for it
     made: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(function)
     return made
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.mixed_classes import check_product_form, solve_mixed
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution

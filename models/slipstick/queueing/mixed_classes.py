@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.network import (
     Array,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
+from slipstick.late import NDArray, np
 from slipstick.vocabulary import ANY_SERVICE, BLOCKING, DISCIPLINES, LOSS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""

@@ -21,8 +21,7 @@ from itertools import accumulate
 from math import isqrt, prod
 from typing import Any
 
-import numpy as np
-
+from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.compiled import loop, power_sums, recurrences
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
@@ -32,9 +31,6 @@ SHORT_ROWS, MANY_ROWS = 64, 200
 
 MOST_TOGETHER = 16
 """Stations whose recurrences are one matrix: its powers take time by the third power of their number."""
-
-BEHIND = np.triu(np.ones((MOST_TOGETHER, MOST_TOGETHER)))
-"""Which row of a cascade is itself or comes behind another."""
 
 MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger unless one point needs it."""
@@ -257,7 +253,7 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     blocks.reshape(points, -1)[:, :length] = series
     # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4 ... steps.
     both = np.empty((points, 2, stations, stations), dtype=kind)
-    np.multiply(paces[:, :, None], BEHIND[:stations, :stations], out=both[:, 0])
+    np.multiply(paces[:, :, None], np.tri(stations).T, out=both[:, 0])
     both[:, 1] = both[:, 0].transpose(0, 2, 1)
     powers, done = np.ones((points, 2, width, stations), dtype=kind), 1
     powers[:, 1, 0] = paces

@@ -21,9 +21,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from slipstick.late import NDArray, np
 from slipstick.random_times import balanced_means
 
 Array = NDArray[Any]

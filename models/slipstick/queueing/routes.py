@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from slipstick.late import NDArray, np
 from slipstick.queueing.network import Array
 
 OUTSIDE = -1

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
+from slipstick.late import np
 from slipstick.queueing.network import Array
 from slipstick.queueing.normalizing_constants import geometric, terms
 from slipstick.queueing.residual_wait import erlang_c

@@ -14,9 +14,8 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from slipstick.answer import HELD, Answer, Takeover
+from slipstick.late import np
 from slipstick.report.formatting import (
     INTERVALS,
     NOTHING,

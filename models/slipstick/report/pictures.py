@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from slipstick.answer import Answer
 from slipstick.errors import need
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import UNKNOWN, plain, quantity, short_path
 from slipstick.results.study import Axis, Results, Sweep, split_name
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-    from numpy.typing import NDArray
 
     from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec, TimelineSpec
 

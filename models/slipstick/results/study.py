@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from slipstick.answer import Answer, Value
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import ModelError, UnknownNameError, need
+from slipstick.late import NDArray, np
 from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from slipstick.results.question import QuestionResult
 
     Array = NDArray[np.float64]
@@ -130,8 +128,6 @@ class Provenance:
         pieces : the places of some of them, and how those were computed
         """
 
-        import numpy as np
-
         methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
@@ -234,7 +230,6 @@ class Sweep(Labelled, ShownAsTables):
 
         They are infinite where a simulation does not know how sure its estimate is, as in `Answer.ends`.
         """
-        import numpy as np
 
         nothing = np.full(len(self), np.nan)
         low, high = self.columns.get(f"low[{name}]", nothing), self.columns.get(f"high[{name}]", nothing)
@@ -279,8 +274,6 @@ class Sweep(Labelled, ShownAsTables):
         UnknownNameError : there is no such column
         """
 
-        import numpy as np
-
         if name not in self.columns and name not in self.points:
             raise UnknownNameError("column", name, [*self.columns, *self.points])
         return np.asarray(self.columns[name] if name in self.columns else self.points[name]).reshape(self.shape)
@@ -302,8 +295,6 @@ class Sweep(Labelled, ShownAsTables):
 
     def to_dict(self) -> dict[str, Array | list[str | None]]:
         """Give every point as a row of flat columns: the cases, the axes, the values, and how they were computed."""
-
-        import numpy as np
 
         found: dict[str, Array | list[str | None]] = {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
         found |= {path: np.asarray(values) for path, values in self.points.items()}

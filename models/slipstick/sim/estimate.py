@@ -16,11 +16,8 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from slipstick.late import Array, NDArray, np
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 

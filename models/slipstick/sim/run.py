@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
+from slipstick.late import Array
 from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
@@ -36,7 +37,6 @@ from slipstick.sim.estimate import (
     warm_up,
 )
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 

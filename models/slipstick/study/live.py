@@ -7,12 +7,12 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-import numpy as np
 from scipy.interpolate import RegularGridInterpolator
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
-from slipstick.expression.tape import Array, Tape
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw

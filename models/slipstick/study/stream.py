@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, need
+from slipstick.late import NDArray, np
 from slipstick.study.points import Progress, SolvableModel, silent
 
 if TYPE_CHECKING:

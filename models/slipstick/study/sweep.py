@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
@@ -20,8 +20,6 @@ from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
 from slipstick.study.points import BRIEF, COLUMNS, PointBlock, Progress, SolvableModel, SolvedBlock, silent, solve
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from slipstick.method.answers import CompiledModel
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slipstick.cli.console import DONE, NO_ANSWER, json_option, print_json, refuse
+from slipstick.late import np
 
 if TYPE_CHECKING:
     from slipstick.report.formatting import TextTable
@@ -89,7 +90,6 @@ def _cores(text: str | None) -> list[int]:
 
 def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
     """Solve each grain on the machine, and give its time beside the measured one."""
-    import numpy as np
 
     from slipstick.api import solve
     from slipstick_measure.calibration.analysis import QUARTER

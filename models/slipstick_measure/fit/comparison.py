@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
+from slipstick.late import np
 from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings

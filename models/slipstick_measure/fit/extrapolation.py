@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from slipstick_measure.fit.formula import Array
+from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula
 
 LARGEST = 1e6

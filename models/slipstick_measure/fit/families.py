@@ -14,15 +14,13 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError, UnknownNameError
+from slipstick.late import Array, np
 from slipstick.law.law import Law
 from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkSolution, network_arrays
 from slipstick_measure.fit.formula import (
-    Array,
     Basis,
     Family,
     FitParameter,

@@ -5,17 +5,14 @@ Every repetition is an observation of its own. A formula is plain arithmetic on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, NoAnswerError, Problem
+from slipstick.late import Array, NDArray, np
 from slipstick_measure.account import regions_of, superlinear
 from slipstick_measure.measurements import Measurement, Measurements, reduce_repetitions, unknown_metrics
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ class FitParameter:
     name: str
     unit: str
     meaning: str
-    upper: float = np.inf
+    upper: float = math.inf
     lower: float = 0.0
 
 

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
-from slipstick_measure.fit.formula import Array
+from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit_formula, minimized, squares_of
 
 DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
-from slipstick_measure.fit.formula import Array, Family, TimeFormula, Timings
+from slipstick.late import Array, np
+from slipstick_measure.fit.formula import Family, TimeFormula, Timings
 
 TINY = 1e-300  # a time of 0 has no logarithm
 MOST_STEPS = 200

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import TIME
+from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
@@ -24,7 +23,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
-from slipstick_measure.fit.formula import Array, Family, FitParameter, Lost, TimeFormula, Timings
+from slipstick_measure.fit.formula import Family, FitParameter, Lost, TimeFormula, Timings
 
 HORIZON = 16.0
 """Multiples of the largest number measured that a model is asked for, where each number costs more than a formula."""

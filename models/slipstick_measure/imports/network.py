@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from slipstick.errors import SpecError
+from slipstick.late import Array, np
 from slipstick.vocabulary import PLACEMENTS
-from slipstick_measure.fit.formula import Array
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.measurements import Measurement, Measurements
 from slipstick_measure.readers.messages import BETWEEN_TWO

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import QuestionResult
 from slipstick.schema.inputs import Settings

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
+from slipstick.late import np
 from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
 from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick_measure.report.measured import INDENT, LOST, amount
@@ -172,8 +173,6 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     found : the fits, with curves
     title : heading
     """
-
-    import numpy as np
 
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()

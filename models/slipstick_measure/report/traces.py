@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slipstick.expression.nodes import TIME
+from slipstick.late import np
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,

@@ -8,17 +8,14 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
-from slipstick.late import np
+from slipstick.late import NDArray, np
 from slipstick.model.system import is_processor
 from slipstick.results.study import Timeline
 from slipstick.schema.text import shown_name
 from slipstick_measure.measurements import Measurement, Measurements
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[np.float64]"
 Indices: TypeAlias = "NDArray[np.integer[Any]]"

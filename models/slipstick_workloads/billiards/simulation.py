@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import np
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,6 @@ def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
     >>> uniform(3, seed=1).length
     3.0
     """
-    import numpy as np  # here, since listing programs needs no numerical library
 
     random = np.random.default_rng([seed, balls, number])
     positions, velocities = np.sort(random.uniform(0, balls, balls)), random.uniform(-1, 1, balls)

@@ -24,10 +24,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Number
+from slipstick.late import np
 from slipstick.model.activity import Activity, delay, hold, repeat, then
 from slipstick.model.machine import Bus, Ring, SharedMemory
 from slipstick.model.system import Lock, Model, Resource, superstep_model

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
+from slipstick.late import Array
 from slipstick_measure.fit.comparison import APART, compare
 from slipstick_measure.fit.families import FAMILIES
-from slipstick_measure.fit.formula import Array, Timings
+from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slipstick.late import Array
 from slipstick_measure.fit.families import cycle_times, largest_of
-from slipstick_measure.fit.formula import Array, Timings
+from slipstick_measure.fit.formula import Timings
 
 __all__ = ["MEASURED", "TRUTHS", "Truth", "noisy"]
 

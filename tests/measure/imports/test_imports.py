@@ -15,7 +15,7 @@ import yaml
 from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import SlipstickError, SpecError
-from slipstick_measure.fit.formula import Array
+from slipstick.late import Array
 from slipstick_measure.formats import read
 from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.network import message_ranges

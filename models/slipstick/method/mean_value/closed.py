@@ -18,10 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
+from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.shared_locks import reader_writer_waits

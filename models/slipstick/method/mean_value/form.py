@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
-from slipstick.expression.tape import Array, Tape
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
 from slipstick.method.answers import (
     COMPLEX_STEP,
     CompiledModel,

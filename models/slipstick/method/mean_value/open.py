@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
+from slipstick.late import np
 from slipstick.method.closed_form import saturated_text
 from slipstick.method.mean_value.closed import (
     CycleState,

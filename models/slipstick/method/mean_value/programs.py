@@ -23,9 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
+from slipstick.late import np
 from slipstick.method.mean_value.closed import (
     MeanNumbers,
     MeanValueTable,

@@ -23,8 +23,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from slipstick.late import np
 from slipstick.method.mean_value.visits import ArrivalState, Queue, whole_service_weight
 from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
 from slipstick.model.system import ClosedPopulation, Model

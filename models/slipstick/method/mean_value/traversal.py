@@ -26,8 +26,7 @@ from dataclasses import dataclass, field, fields
 from functools import reduce
 from statistics import NormalDist
 
-import numpy as np
-
+from slipstick.late import np
 from slipstick.method.mean_value.visits import (
     LockAccess,
     Numbers,

@@ -36,10 +36,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
+from slipstick.late import np
 from slipstick.model.activity import (
     WRITE,
     Activity,

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
+from slipstick.late import NDArray, np
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import Array, NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
-Values = Mapping[str, "NDArray[np.float64] | float"]
+Values = Mapping[str, Array | float]
 Columns = Mapping[str, Array]
 
 

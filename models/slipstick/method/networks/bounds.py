@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
+from slipstick.late import Array, np
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution, Values
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import unsolvable
@@ -25,8 +23,6 @@ from slipstick.queueing.bounds import (
 )
 from slipstick.queueing.network import NetworkArrays
 from slipstick.vocabulary import BOUNDS
-
-Floats = NDArray[np.float64]
 
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
@@ -141,11 +137,11 @@ class CompiledNetworkBounds(CompiledModel):
         )
 
 
-def _columns(arrays: NetworkPoints, low: Floats, high: Floats, wrong: Sequence[int] = ()) -> dict[str, Any]:
+def _columns(arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()) -> dict[str, Any]:
     """Give values and bounds that follow from bounds of the throughputs (points, classes); NaN where there is none."""
     network = arrays.network
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
-    found: dict[str, dict[str, Floats]] = {"values": {}, "low": {}, "high": {}}
+    found: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
     for c, name in enumerate(network.classes):
         rate, time = f"throughput[{name}]", f"response_time[{name}]"
         if not network.closed[c]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
+from slipstick.late import NDArray, np
 from slipstick.limits import limit
 from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradient, Remarks, Solution, Values, value_at
 from slipstick.method.names import QUANTILES, THINK

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from slipstick.errors import NoAnswerError, TooManyStatesError
+from slipstick.late import np
 from slipstick.limits import way_out
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.answer import Value, unit_of
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
@@ -23,15 +21,7 @@ from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import (
-    Array,
-    BatchTimes,
-    BurstyTimes,
-    ServiceTime,
-    Times,
-    TracedTimes,
-    service_time,
-)
+from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ServiceTime, Times, TracedTimes, service_time
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER

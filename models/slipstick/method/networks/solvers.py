@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import NDArray, np
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked

@@ -10,12 +10,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from slipstick.answer import Answer, Value, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.nodes import Parameter, total
-from slipstick.expression.tape import Array, Tape
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
 from slipstick.method.closed_form import ClosedForm, ParallelWork

@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import NDArray, np
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.state_space import SharedServers, StateSpace, StationState, initial_state, station_state
 from slipstick.queueing.network import NetworkArrays

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
 
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
+from slipstick.late import NDArray, np
 from slipstick.limits import check_cost, way_out
 
 Array = NDArray[Any]

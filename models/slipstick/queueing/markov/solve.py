@@ -8,11 +8,9 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import NDArray, np
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
 from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_size, stationary

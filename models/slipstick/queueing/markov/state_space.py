@@ -17,10 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import NDArray, np
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
 from slipstick.random_times import PhaseType
 from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, DISCIPLINES, LOSS, RANDOM, REVERSE, Discipline

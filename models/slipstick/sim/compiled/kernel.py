@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import MissingExtraError
+from slipstick.late import Array
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, chunk
-from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 

@@ -18,13 +18,11 @@ from functools import partial
 from heapq import heappush
 from typing import Any
 
-import numpy as np
-
+from slipstick.late import Array, np
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
 from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, SimulatedPool, make_station, put_in_order
-from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
 Trace = list[tuple[float, int, int, int]]

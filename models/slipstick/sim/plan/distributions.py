@@ -17,13 +17,9 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import ModelError, did_you_mean
+from slipstick.late import Array, NDArray, np
 from slipstick.random_times import LEAST_SCV, balanced_means, phases_below_one
-
-Array = NDArray[np.float64]
 
 _SCALE = 2.0**-52
 

@@ -14,7 +14,8 @@ from enum import IntEnum
 from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.sim.plan.distributions import Array, Stream, Times
+from slipstick.late import Array
+from slipstick.sim.plan.distributions import Stream, Times
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 
 OPERANDS = 7

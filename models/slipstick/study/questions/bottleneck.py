@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
 from slipstick.answer import Answer
+from slipstick.late import np
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from slipstick.answer import Answer, Value
 from slipstick.errors import did_you_mean
 from slipstick.expression.nodes import parameters
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import counted, escape, percent, quantity
@@ -34,8 +34,6 @@ from slipstick.study.questions.trends import Condition, ConditionSides, conditio
 from slipstick.study.sweep import axis_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     Rows = NDArray[np.intp]
 
 TOGETHER = 32

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points
 from slipstick.report.formatting import NOTHING, Ends, counted, escape, markdown_table, percent, prose, quantity
@@ -35,7 +35,6 @@ from slipstick.units import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import Dimension
+from slipstick.late import NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
 from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of

@@ -9,12 +9,10 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.answer import Value
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
+from slipstick.late import NDArray, np
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import DefaultForm

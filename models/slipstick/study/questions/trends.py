@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
 from slipstick.report.formatting import NOTHING
@@ -22,9 +21,6 @@ from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
