@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
-from slipstick.late import np
 from slipstick.law.synchronization import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,
@@ -143,9 +142,8 @@ class MemoryPort:
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-
         radix, stages = _switches(between)
-        sources, wanted = np.arange(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
+        sources, wanted = range(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
         if len(sources) * len(wanted) > MOST_PATHS:
             raise ModelError(
                 f"{len(sources) * len(wanted)} paths lead to {len(wanted)} memory modules of {self.machine.name}; with "
@@ -154,11 +152,11 @@ class MemoryPort:
         way = 2 * stages * between.hop if between.circuit else zero(TIME)
         found = []
         for k in wanted:
-            outputs = omega_outputs(radix, stages, sources, np.full(len(sources), k))
             access: Activity = label.at(module(k), way + between.transfer + self.machine.memory.access, f"m{k}")
             access = hold(_circuit(k), access) if self.retried else access
             for source in sources:
-                path = [_output(stage, at[source]) for stage, at in outputs.items() if stage != "module"]
+                outputs = omega_outputs(radix, stages, source, k)
+                path = [_output(stage, number) for stage, number in outputs.items() if stage != "module"]
                 found.append((ratios[k] / len(sources), self._along(label, path, access, between)))
         return found[0][1] if len(found) == 1 else choose(*found)
 

@@ -26,10 +26,12 @@ PAIRS: list[tuple[Uncertainty, Any]] = [
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda each: each.kind if isinstance(each, Uncertainty) else "")
 def test_quantiles_are_those_of_scipy(ours: Uncertainty, theirs: Any) -> None:
     assert ours.quantile(PART) == pytest.approx(theirs.ppf(PART), rel=1e-12)
+    assert [ours.value_at(each) for each in PART.tolist()] == pytest.approx(ours.quantile(PART), rel=1e-12)
 
 
 def test_what_is_known_exactly_has_one_value() -> None:
     assert Uncertainty("fixed", 2.5).quantile(PART).tolist() == [2.5] * 6
+    assert Uncertainty("fixed", 2.5).value_at(0.1) == Uncertainty("triangular", 2.5, 2.5, 2.5).value_at(0.1) == 2.5
     assert Uncertainty("triangular", 2.0, 2.0, 2.0).quantile(PART).tolist() == [2.0] * 6
 
 
@@ -37,6 +39,8 @@ def test_what_is_known_exactly_has_one_value() -> None:
 def test_values_come_as_often_as_their_weights_say(weights: list[float]) -> None:
     values = list(map(float, range(len(weights))))
     parts = (np.arange(20_000) + 0.5) / 20_000
-    drawn = Uncertainty("discrete", values, weights).quantile(parts)
+    ours = Uncertainty("discrete", values, weights)
+    drawn = ours.quantile(parts)
+    assert [ours.value_at(each) for each in parts[::997].tolist()] == drawn[::997].tolist()
     seen = [float(np.mean(drawn == each)) for each in values]
     assert seen == pytest.approx([each / sum(weights) for each in weights], abs=2e-4)

@@ -11,7 +11,7 @@ programs build from these (`slipstick_workloads.shared_memory`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from slipstick.expression.nodes import Expr
 from slipstick.late import NDArray, np
@@ -163,9 +163,10 @@ class Multistage(NamedTuple):
     retry: Expr
 
 
-def omega_outputs(
-    radix: int, stages: int, source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
-) -> dict[str, NDArray[np.integer[Any]]]:
+_Lines = TypeVar("_Lines", int, "NDArray[np.integer[Any]]")
+
+
+def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> dict[str, _Lines]:
     """Give the output that each request through stages of k x k switches needs at each stage, and the module.
 
     The network is an omega network: before each stage, lines are shuffled, so that the number of a line moves up by one
@@ -175,7 +176,7 @@ def omega_outputs(
     Parameters
     ----------
     radix, stages : k, and how many stages there are [1]
-    source, target : numbers of processors and modules, from 0
+    source, target : numbers of processors and modules, from 0, alone or as arrays
 
     Source: Lawrie, IEEE Transactions on Computers C-24(12), 1975.
     """

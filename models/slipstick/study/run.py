@@ -229,7 +229,8 @@ def _sweep_models(
         for case in sweep.spec.cases:
             if case in cases:
                 with kept(problems):
-                    axes[sweep.name], built = checked_sweep(sweep, case, study)
+                    read, built = checked_sweep(sweep, case, study)
+                    axes[sweep.name] = [each.path for each in read]
                     points.setdefault(sweep.name, []).extend(built)
     with kept(problems):
         check_axes(study, axes)

@@ -128,8 +128,8 @@ def arrays_of(
     return _built(case, settings, first, library).solvable, {axis.path: np.array(axis.numbers) for axis in axes}
 
 
-def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
-    """Check one sweep from one case: the paths of its axes as results call them, and its models, built.
+def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[Axis], list[Evaluator]]:
+    """Check one sweep from one case: its axes as results call them, and its models, built; that with the first values first.
 
     Raises
     ------
@@ -140,10 +140,11 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
     problems: list[Problem] = []
     asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     first = {path: nodes[0] for path, nodes in axes.items()}
+    read: list[Axis] = []
     found: list[Evaluator] = []
     for path, nodes in axes.items():
         with kept(problems):
-            _read_axis(path, nodes, inputs)
+            read.append(_read_axis(path, nodes, inputs).result())
     if problems:
         # What is wrong with a path is wrong with each of its values.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
@@ -159,7 +160,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
             read_condition(asked.spec.where, whole.built.parameters)
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
-    return [canonical(inputs.tree, path) for path in axes], [whole, *found]
+    return read, [whole, *found]
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:

@@ -190,7 +190,7 @@ def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
     middle: dict[str, Node] = {}
     for path, each in spec.of.items():
         if path.startswith("technology."):
-            value = float(distribution_of(each).quantile(np.array([0.5]))[0])
+            value = distribution_of(each).value_at(0.5)
             middle[path] = quantity_node(value, str(each.dimension), value_mark(tree, ["sample", "of", path]))
     return {**middle, **settings}
 
@@ -210,9 +210,9 @@ def _problems(
         yield study.problem(place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
         return
     mark = value_mark(study.tree, place)
-    for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
+    for value in map(distribution.value_at, (1e-9, 0.5, 1 - 1e-9)):
         try:
-            built.inputs.with_value(written, quantity_node(float(value), str(spec.dimension), mark)).given(written)
+            built.inputs.with_value(written, quantity_node(value, str(spec.dimension), mark)).given(written)
         except SpecError as error:
             what = error.problems[0].message
             yield study.problem(place, f"{what}; one of its values is not allowed, so choose another distribution")

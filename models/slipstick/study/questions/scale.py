@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
+from functools import cached_property, partial
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
+from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
@@ -63,7 +64,7 @@ from slipstick.schema.text import canonical
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.sweep import planned
+from slipstick.study.sweep import SweepPlan, checked_sweep, planned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -267,9 +268,21 @@ class _ScaledCase:
     case: str
     spec: ScaleSpec
     built: BuiltModel
-    runs: Runs
-    count: Array
+    axis: Axis
+    sizes: Mapping[str, tuple[float, float]]
     memory: Expr | None
+    plan: Callable[[], SweepPlan]
+
+    @cached_property
+    def count(self) -> Array:
+        """The numbers of processors."""
+        return np.array(self.axis.values, dtype=float)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """What the method makes of the model; see `slipstick.method.scaling.Runs`."""
+        forms = [(group.form, self.count[group.rows]) for group in self.plan().groups]
+        return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 
     def goal(self, way: str) -> Value | None:
         """Give what a way keeps."""
@@ -285,8 +298,6 @@ class _ScaledCase:
         """Give the memory of a processor as a function of factor and N."""
         if self.memory is None:
             return None
-        from slipstick.expression.tape import Tape  # which needs NumPy
-
         tape = Tape([self.memory])
 
         def used(factor: Array, count: Array) -> Array:
@@ -319,22 +330,20 @@ def read(asked: ScaleSpec, study: StudyContext) -> Question:
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     own = evaluator(case, study.cases[case], study.library)
-    plan = planned(study.axes_in(("scale", "processors"), spec.processors, case), study.cases, study.library)
-    path = plan.axes[0].path
-    if plan.axes[0].named:
-        why = f"numbers of processors are wanted, got {plan.axes[0].values[0]}"
-        raise study.refusal(("scale", "processors"), why)
-    count = np.array(plan.axes[0].values, dtype=float)
-    if len(count) > 1 and not np.all(np.diff(count) > 0):
+    asked = study.axes_in(("scale", "processors"), spec.processors, case)
+    (axis,), (first, *_) = checked_sweep(asked, case, study)
+    if axis.named:
+        raise study.refusal(("scale", "processors"), f"numbers of processors are wanted, got {axis.values[0]}")
+    if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
-    forms = [(group.form, count[group.rows]) for group in plan.groups]
-    runs = Runs(forms, path, _sizes(own, spec, study, forms[0][0].parameters), spec.against)
-    _check(case, spec, study, runs, count)
-    return _ScaledCase(case, spec, own.built, runs, count, _memory(spec, study, own.built, runs))
+    sizes = _sizes(own, spec, study, first.built.free)
+    _check(case, spec, study, first.built, axis)
+    plan = partial(planned, asked, study.cases, study.library)
+    return _ScaledCase(case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan)
 
 
 def _sizes(
-    own: Evaluator, spec: ScaleSpec, study: StudyContext, known: Sequence[str]
+    own: Evaluator, spec: ScaleSpec, study: StudyContext, known: Collection[str]
 ) -> dict[str, tuple[float, float]]:
     """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
     found: dict[str, tuple[float, float]] = {}
@@ -343,7 +352,7 @@ def _sizes(
         path, parameters = canonical(own.inputs.tree, written), own.built.parameters
         value = parameters[path].value if path in parameters else None
         if path not in known or value is None:
-            why = f"{own.case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
+            why = f"{own.case} has no quantity {written!r} that can grow{did_you_mean(written, sorted(known))}"
         elif value <= 0:
             why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
         else:
@@ -355,33 +364,33 @@ def _sizes(
     return found
 
 
-def _check(case: str, spec: ScaleSpec, study: StudyContext, runs: Runs, count: Array) -> None:
+def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
     if spec.against != "useful":
-        if not runs.any_number and 1.0 not in count:
+        if axis.path not in first.free and 1.0 not in axis.values:
             why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
             raise study.refusal(("scale", "against"), why)
-    elif isinstance(runs.forms[0][0], CompiledLaw):
+    elif isinstance(first.model, Law):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
         raise study.refusal(("scale",), why)
     for index, cell in enumerate(spec.printed):
         for key, number in (("from", cell.fewer), ("to", cell.more)):
-            if number not in count:
+            if number not in axis.values:
                 why = (
                     f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix; list {number} as well"
                 )
                 raise study.refusal(("scale", "printed", index, key), why)
 
 
-def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, runs: Runs) -> Expr | None:
+def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis, sizes: Collection[str]) -> Expr | None:
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
     # The number of processors may shape the model, and then is no parameter of it.
-    names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **built.parameters}
+    names = {axis.path: Parameter(axis.path, COUNT, 1.0), **built.parameters}
     made = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
     known = [each.name for each in parameters(made)]
-    if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
-        why = f"{spec.memory.used} does not depend on {', '.join(runs.size)}, so no size fills the memory"
+    if "memory-bound" in spec.ways and not any(path in known for path in sizes):
+        why = f"{spec.memory.used} does not depend on {', '.join(sizes)}, so no size fills the memory"
         raise study.refusal(place, why)
     return made
 
