@@ -10,7 +10,7 @@ import pytest
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick_measure.account import measured
 from slipstick_measure.fit.comparison import compare
-from slipstick_measure.fit.formula import timing_notes, timings_of
+from slipstick_measure.fit.formula import observations_of, timing_notes
 from slipstick_measure.formats import read
 from slipstick_measure.report.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
@@ -63,7 +63,7 @@ def test_what_is_left_of_timings_is_fitted_or_refused_in_a_sentence(name: str, t
 def _said_of_a_fit(path: Path, hints: Hints) -> list[str]:
     try:
         runs = read(path, hints)
-        found = compare(timings_of(runs), ["amdahl", "power-log", "latency"])
+        found = compare(observations_of(runs).timings(), ["amdahl", "power-log", "latency"])
     except SlipstickError as error:
         return str(error).splitlines()
     assert all(each.file == str(path) for each in timing_notes(runs))

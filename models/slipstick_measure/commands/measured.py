@@ -327,7 +327,7 @@ def fit(
     from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
     from slipstick_measure.fit.comparison import IntervalSettings, fits
-    from slipstick_measure.fit.formula import timing_notes, timings_of
+    from slipstick_measure.fit.formula import observations_of, timing_notes
     from slipstick_measure.report.fits import draw_fits, fits_text
     from slipstick_measure.report.measured import notes_text
 
@@ -338,7 +338,8 @@ def fit(
     asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
     families = _families(**asked)
     runs = read_data(files, **told)
-    timings, notes = timings_of(runs, region, _quantity("--size", told["size"], "COUNT")), timing_notes(runs, region)
+    size = _quantity("--size", told["size"], "COUNT")
+    timings, notes = observations_of(runs, region, size).timings(), timing_notes(runs, region)
     found = fits(
         timings,
         families,

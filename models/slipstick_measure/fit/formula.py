@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
@@ -68,8 +69,22 @@ class Timings:
         return Timings(processors, np.full(len(processors), size), processors, self.weak_scaling)
 
 
-def timings_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Timings:
-    """Take the values to fit from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
+class Observations(NamedTuple):
+    """Runs to fit, checked: which of time, cycle and throughput was measured, and the records."""
+
+    metric: str
+    runs: Sequence[Measurement]
+
+    def timings(self) -> Timings:
+        """Give the times: those measured, or of a throughput X those of a cycle, p / X."""
+        p = np.array([run.p for run in self.runs], dtype=float)
+        n = np.array([1.0 if run.n is None else run.n for run in self.runs])
+        value = np.array([run.value for run in self.runs])
+        return Timings(p, n, p / value if self.metric == "throughput" else value, weak_scaling=self.metric != "time")
+
+
+def observations_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Observations:
+    """Take the values to fit from a table: elapsed times, or cycle times, or throughputs.
 
     Parameters
     ----------
@@ -83,7 +98,7 @@ def timings_of(runs: Measurements, region: str | None = None, size: float | None
     SpecError, UnknownNameError : as for the account
 
     >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
-    >>> timings_of(Measurements(tuple(table))).time.tolist()
+    >>> observations_of(Measurements(tuple(table))).timings().time.tolist()
     [2.0, 2.0, 2.0]
     """
     whole = regions_of(reduce_repetitions(runs)[0], region).whole
@@ -101,10 +116,7 @@ def timings_of(runs: Measurements, region: str | None = None, size: float | None
         raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
-    p = np.array([run.p for run in observed], dtype=float)
-    n = np.array([1.0 if run.n is None else run.n for run in observed])
-    value = np.array([run.value for run in observed])
-    return Timings(p, n, p / value if metric == "throughput" else value, weak_scaling=metric != "time")
+    return Observations(metric, observed)
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
@@ -112,7 +124,7 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
 
     Parameters
     ----------
-    runs, region : as for `timings_of`
+    runs, region : as for `observations_of`
     """
     points, repeated = reduce_repetitions(runs)
     notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import inf
 
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import TIME
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
+from slipstick.method.names import first_quantity
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
@@ -113,14 +115,19 @@ class PreparedModel:
             )
         if self._class and not timings.weak_scaling and cycles is None:
             raise NoAnswerError(f"the data are times of a whole work; say how many cycles of {name} it has (cycles)")
-        if not self._class and self._compiled.unit(self._compiled.quantity) != str(TIME):
-            raise NoAnswerError(
-                f"{name} gives a {self._compiled.quantity}, not a time, so no time can be held against it"
-            )
+        self.check_quantity()
         if timings.has_sizes and not self.size:
             raise NoAnswerError(f"the data have several sizes; say which number of {name} is the size (size)")
         if self.size and (timings.n == 1).all():
             why = f"the data have no sizes, so {self.size} would be 1; give them a column size, or leave size out"
+            raise NoAnswerError(why)
+
+    def check_quantity(self) -> None:
+        """Refuse a model whose answers give something else than a time first."""
+        shape, method = self.built.shape, self.built.options.method
+        first = first_quantity(shape.model, method)
+        if not self._class and shape.names(method)[first] != str(TIME):
+            why = f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
             raise NoAnswerError(why)
 
     def _time(self, theta: Array, at: Timings) -> Array:
@@ -266,7 +273,7 @@ def _parameter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamet
         least, most = (to_base(each, given.dimension) if each.strip() else None for each in (low, high))
     except UnitError as error:
         raise _wrong(written, str(error)) from None
-    parameter = FitParameter(path, str(given.dimension), meaning, np.inf if most is None else most, least or 0.0)
+    parameter = FitParameter(path, str(given.dimension), meaning, inf if most is None else most, least or 0.0)
     if not 0 <= parameter.lower < parameter.upper:
         between = f"from {low.strip() or 0} to {high.strip()}"
         raise _wrong(written, f"{path} is free {between}: no room; the first must be less, and not negative")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +17,7 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick_measure.fit.families import FAMILIES, family_called
-from slipstick_measure.fit.formula import Family, Timings, timing_notes, timings_of
+from slipstick_measure.fit.formula import Family, Timings, observations_of, timing_notes
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
@@ -28,6 +28,8 @@ from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_Times = tuple[Timings, Mapping[float, float]]
 
 DIGITS = 6
 """Of a fitted value that is laid over the base: more would differ from machine to machine."""
@@ -84,14 +86,16 @@ class FitsResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ReadFit:
-    """One fit, read and checked: what is fitted, times that are known, by processors [s], and the base, where it is free."""
+    """One fit, read and checked: what is fitted, and the base, where it is free.
+
+    `times` gives the times to fit, and those that are known beyond them, by processors [s].
+    """
 
     spec: FitSpec
     name: str
-    timings: Timings
+    times: Callable[[], _Times]
     source: str
     families: list[str | Family]
-    truth: Mapping[float, float]
     base: PreparedModel | None
     drawn: bool
 
@@ -99,8 +103,9 @@ class _ReadFit:
         """Fit all families, best first."""
         processors = [float(each) for each in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
-        found = fits(self.timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value)
-        found = replace(found, source=self.source, truth=self.truth)
+        timings, truth = self.times()
+        found = fits(timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value)
+        found = replace(found, source=self.source, truth=truth)
         return found if self.base is None else _with_base(found, self.base.built.name)
 
 
@@ -120,18 +125,17 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
             families: list[str | Family] = [family_called(each) for each in spec.families or FAMILIES]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
-        truth: Mapping[float, float] = {}
         if spec.made is None:
             runs = runs_of(spec.data, (*place, "data"), study)
-            timings, source = _timings(runs, spec, place, study), spec.data.rpartition("/")[2]
+            times, source = _measured(runs, spec, place, study), spec.data.rpartition("/")[2]
             odd += timing_notes(runs, spec.region)
         else:
-            timings, truth = _made(spec.made, spec.at, place, study)
+            times = _made(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
         base = _freed(spec, place, study) if spec.free else None
         if base is not None:
             families.insert(0, base.family())
-        found.append(_ReadFit(spec, name, timings, source, families, truth, base, name in drawn))
+        found.append(_ReadFit(spec, name, times, source, families, base, name in drawn))
 
     @cache
     def fitted() -> dict[str, Fitting]:
@@ -182,9 +186,10 @@ def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
     return laid
 
 
-def _timings(runs: Measurements, spec: FitSpec, place: Place, study: StudyContext) -> Timings:
+def _measured(runs: Measurements, spec: FitSpec, place: Place, study: StudyContext) -> Callable[[], _Times]:
     try:
-        return timings_of(runs, spec.region, spec.of_size)
+        observed = observations_of(runs, spec.region, spec.of_size)
+        return lambda: (observed.timings(), {})
     except UnknownNameError as error:
         raise study.refusal((*place, "region"), str(error)) from None
     except ModelError as error:
@@ -200,24 +205,31 @@ def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
     return prepare_model(FitSettings(study.base, free, population, size, spec.cycles), study.library)
 
 
-def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) -> tuple[Timings, dict[float, float]]:
-    """Make up timings: those of a case, with relative noise from a named stream."""
+def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) -> Callable[[], _Times]:
+    """Make up timings: those of a case, with relative noise from a named stream; checked here, made when they are fitted."""
     population = _scalar(study, (*place, "made", "population")) if spec.population else None
     model = prepare_model(
         FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1), study.library
     )
-    p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
-    points = Timings(p, np.ones(len(p)), p, spec.cycles)
     try:
-        (formula,) = model.family().formulas(points)
+        model.check_quantity()
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
-    random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
-    noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
-    far = np.array(wanted, dtype=float)
-    truth = formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
-    times = formula.times(model.start[None], points)[0] * noise
-    return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
+
+    def made() -> _Times:
+        p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
+        points = Timings(p, np.ones(len(p)), p, spec.cycles)
+        (formula,) = model.family().formulas(points)
+        random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
+        noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
+        far = np.array(wanted, dtype=float)
+        truth = (
+            formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
+        )
+        times = formula.times(model.start[None], points)[0] * noise
+        return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
+
+    return made
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:

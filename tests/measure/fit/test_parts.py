@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick_measure.fit.extrapolation import Extrapolation, size_needed
 from slipstick_measure.fit.families import FAMILIES, cycle_times, largest_of
-from slipstick_measure.fit.formula import Timings, timings_of
+from slipstick_measure.fit.formula import Timings, observations_of
 from slipstick_measure.fit.least_squares import fit
 from tests.measure.data import run, table
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
@@ -90,32 +90,32 @@ def test_timings_are_all_repetitions_of_the_whole() -> None:
     records = [
         run(p, "time", 9.0 / p + at, region, repetition=at) for p in (1, 2) for at in (1, 2) for region in ("", "a")
     ]
-    found = timings_of(table(*records))
+    found = observations_of(table(*records)).timings()
     assert (found.p.tolist(), found.time.tolist()) == ([1, 1, 2, 2], [10, 11, 5.5, 6.5])
     assert (found.weak_scaling, found.has_sizes, len(found)) == (False, False, 4)
-    assert timings_of(table(*records), "a").time.tolist() == found.time.tolist()
-    cycles = timings_of(table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0)))
+    assert observations_of(table(*records), "a").timings().time.tolist() == found.time.tolist()
+    cycles = observations_of(table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0))).timings()
     assert (cycles.weak_scaling, cycles.has_sizes) == (True, True)
 
 
 def test_the_runs_of_one_size_can_be_taken() -> None:
     records = table(*(run(p, "time", n / p, n=n) for p in (1, 2) for n in (8.0, 9.0)))
-    assert timings_of(records, size=9.0).time.tolist() == [9.0, 4.5]
+    assert observations_of(records, size=9.0).timings().time.tolist() == [9.0, 4.5]
     with pytest.raises(ModelError) as caught:
-        timings_of(records, size=7.0)
+        observations_of(records, size=7.0)
     assert str(caught.value) == "no run has the size 7; known: 8, 9"
     with pytest.raises(ModelError) as caught:
-        timings_of(table(run(1, "time", 1.0)), size=7.0)
+        observations_of(table(run(1, "time", 1.0)), size=7.0)
     assert str(caught.value) == "no run has the size 7; known: none, for no run has a size"
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(ModelError, match="a fit needs times, cycles or throughputs, one of the three; there are none"):
-        timings_of(table(run(1, "wait", 1.0)))
+        observations_of(table(run(1, "wait", 1.0)))
     with pytest.raises(ModelError, match="one of the three; there are time, cycle"):
-        timings_of(table(run(1, "time", 1.0), run(1, "cycle", 1.0)))
+        observations_of(table(run(1, "time", 1.0), run(1, "cycle", 1.0)))
     with pytest.raises(ModelError, match="f:1: time is 0; a fit needs values above 0"):
-        timings_of(table(run(1, "time", 0.0)))
+        observations_of(table(run(1, "time", 0.0)))
 
 
 def test_errors_are_relative_so_long_runs_do_not_outweigh_short_ones() -> None:
