@@ -1,36 +1,35 @@
-"""NumPy and SymPy, imported when something is first computed with it: files are read and checked without its start-up time."""
+"""NumPy, imported when something is first computed with it: files are read and checked without its start-up time."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__all__ = ["Array", "NDArray", "np", "sympy"]
+__all__ = ["Array", "Late", "NDArray", "np"]
+
+
+class Late:
+    """Stands for a module until an attribute of it is asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)  # the next time it costs what an attribute of the module costs
+        return found
+
 
 if TYPE_CHECKING:
     import numpy as np
-    import sympy
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 else:
-    Array = object  # arrays are typed without importing NumPy
+    np, Array = Late("numpy"), object  # arrays are typed without importing NumPy
 
     class NDArray:
         """Stands for the type of arrays of some kind of number, `numpy.typing.NDArray`."""
 
         def __class_getitem__(cls, kind: object) -> type:
             return object
-
-    class _Late:
-        """Stands for a module until an attribute of it is asked for."""
-
-        def __init__(self, module: str) -> None:
-            self._module = module
-
-        def __getattr__(self, name: str) -> object:
-            found = getattr(import_module(self._module), name)
-            setattr(self, name, found)  # the next time it costs what an attribute of the module costs
-            return found
-
-    np, sympy = _Late("numpy"), _Late("sympy")

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, walk
-from slipstick.late import sympy
+from slipstick.late import Late
+
+__all__ = ["latex", "sympy", "to_sympy", "upright"]
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = Late("sympy")
 
 
 @cache

@@ -20,8 +20,8 @@ from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
-from slipstick.expression.symbolic import to_sympy
-from slipstick.late import Array, NDArray, np, sympy
+from slipstick.expression.symbolic import sympy, to_sympy
+from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
