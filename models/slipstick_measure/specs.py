@@ -15,6 +15,7 @@ from slipstick.expression.nodes import COUNT, TIME
 from slipstick.schema.kinds.quantity import (
     Count,
     Described,
+    Distinct,
     Factor,
     Given,
     Name,
@@ -124,7 +125,7 @@ class MadeSpec(Spec):
 
     case: Name = Field(description="the truth")
     population: Note = Field("", description="path of the number of processors, where there are several candidates")
-    processors: list[Processors] = Field(description="numbers of processors", min_length=1)
+    processors: Annotated[list[Processors], Distinct] = Field(description="numbers of processors", min_length=1)
     repetitions: int = Field(3, description="of each", ge=1, le=1000)
     noise: Noise = Field(Given(0.01, COUNT, "1%"), description="standard deviation of the relative error")
     seed: int = Field(1, description="key of the random stream", ge=0)
@@ -140,14 +141,14 @@ class FitSpec(QuestionSpec):
     of_size: Annotated[float, Field(gt=0)] | None = Field(
         None, description="size of the problem: take the runs of this size only; all by default"
     )
-    families: list[Name] = Field([], description="families to fit; all by default")
-    free: list[Note] = Field(
+    families: Annotated[list[Name], Distinct] = Field([], description="families to fit; all by default")
+    free: Annotated[list[Note], Distinct] = Field(
         [], description="paths of the base that are free, or path=low..high; the fitted values are laid over the base"
     )
     population: Note = Field("", description="path of the base that is the number of processors; found by default")
     size: Note = Field("", description="path of the base that is the size of the problem")
     cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
-    at: list[Processors] = Field([], description="processors to predict for")
+    at: Annotated[list[Processors], Distinct] = Field([], description="processors to predict for")
     efficiency: Fraction = Field(
         Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
     )

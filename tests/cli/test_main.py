@@ -107,6 +107,15 @@ def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
     assert "a timeline takes a model, not a Law" in err
 
 
+def test_a_timeline_that_is_refused_costs_no_answer(slip: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solved(*_: object, **__: object) -> None:
+        raise AssertionError("it was solved first")
+
+    monkeypatch.setattr("slipstick.method.methods.answered", solved)
+    status, _, err = slip("solve", "central-server", "--timeline", "run.svg")
+    assert (status, "a timeline takes a model, not a QueueingNetwork" in err) == (2, True)
+
+
 def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -422,7 +422,7 @@ def solve(
       slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
-    from slipstick.schema.inputs import solve_settings
+    from slipstick.schema.inputs import built_with, solve_settings
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
 
@@ -434,12 +434,14 @@ def solve(
     }
     settings = {**_references(model, specs), **nodes_of(changes), **options}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
-    answers, built = solve_settings(settings, Library(), names, values)
-    if timeline is not None:
+    library = Library()
+    if timeline is not None:  # first, for it may be refused, and costs less than most answers
         from slipstick.report.write import write_timeline
 
-        write_timeline(built.timeline(), timeline, built.name)
+        _, model_built = built_with(settings, library)
+        write_timeline(model_built.timeline(), timeline, model_built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
+    answers, _ = solve_settings(settings, library, names, values)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document

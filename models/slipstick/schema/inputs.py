@@ -753,8 +753,7 @@ def solve_settings(
     """
     from slipstick.method.methods import answered
 
-    inputs = resolve(settings, library)
-    built = build(inputs)
+    inputs, built = built_with(settings, library)
     model, options, names = built.model, built.options, built.shape.names(None) if values else ()
     if odd := next((name for name in values if name not in names), None):
         stations = model.stations if isinstance(model, QueueingNetwork) else ()

@@ -51,23 +51,30 @@ class _Range(Sequence[Node]):
         return quantity_node(self.numbers[index], str(self.unit), self.mark)
 
 
-def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place) -> Sequence[Node]:
+def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repeated: bool = False) -> Sequence[Node]:
     """List the values of an axis as nodes that stand where the axis is written.
 
     Parameters
     ----------
     spec : checked: a list, or a range
     node, path : where it is written
+    repeated : a value may stand there twice, as where axes move together
 
     Raises
     ------
-    SpecError : the ends are of different dimensions, or there are too many values
+    SpecError : the ends are of different dimensions, there are too many values, or one stands there twice
     """
     if isinstance(spec, AxisSpec):
         return _RangeReader(spec, node, path).values()
     assert isinstance(node, Listing)
     if not node.items:
         raise _problem(node.mark, path, "an axis needs at least one value")
+    seen = set[object]()
+    for index, each in enumerate(() if repeated else node.items):
+        if isinstance(each, Scalar):
+            if each.value in seen:
+                raise _problem(each.mark, (*path, index), f"{each.text} stands here twice; leave it out once")
+            seen.add(each.value)
     return node.items
 
 
@@ -226,7 +233,7 @@ class SweepDefinition:
         for path, each in self.spec.axes.items():
             written = at(self.node, ["axes", path])
             assert written is not None
-            found[path] = axis_nodes(each, written, self.place("axes", path))
+            found[path] = axis_nodes(each, written, self.place("axes", path), repeated=self.spec.combine == "zip")
         return found
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:

@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -304,6 +305,19 @@ Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 Note = Annotated[str, StringConstraints(max_length=8000)]
 Sources = dict[Name, Note]
 """Short keys for sources, spelt out once."""
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    seen = set[Any]()
+    for index, value in enumerate(values):
+        if value in seen:
+            raise broken_rule(f"{value} stands here twice; leave it out once", index)
+        seen.add(value)
+    return values
+
+
+Distinct = AfterValidator(_each_once)
+"""The constraint of a list of what is solved, fitted or drawn: each stands there once."""
 
 
 def one_of(words: Iterable[str]) -> GetPydanticSchema:

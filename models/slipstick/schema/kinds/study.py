@@ -20,6 +20,7 @@ from slipstick.limits import LIMITS
 from slipstick.schema.kinds.quantity import (
     SPELT,
     Described,
+    Distinct,
     Factor,
     Given,
     Name,
@@ -43,6 +44,9 @@ Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 NumberOrNone = float | None
 Place = tuple[str | int, ...]
 Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
+Names = Annotated[list[Name], Distinct]
+Notes = Annotated[list[Note], Distinct]
+Columns = Annotated[list[Column], Distinct]
 Path = Annotated[str, StringConstraints(max_length=256)]
 """A dotted path."""
 
@@ -127,11 +131,11 @@ class ChangeSpec(Spec):
 class RankSpec(QuestionSpec):
     """What would help most."""
 
-    cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
+    cases: Names = Field(["base"], description="the cases to rank for", min_length=1)
     change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: list[Note] = Field([], description="paths to rank; all that matter by default, none beside changes")
+    of: Notes = Field([], description="paths to rank; all that matter by default, none beside changes")
     most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: list[Note] = Field([], description="technologies to rank under as well, beside the case as it is")
+    under: Notes = Field([], description="technologies to rank under as well, beside the case as it is")
     changes: dict[Name, ChangeSpec] = Field({}, description="changes by name: what each does to the overhead")
     budget: Cost | None = Field(
         None, description="what a pair of changes may cost together; with it, each pair is tried"
@@ -150,14 +154,14 @@ class RankSpec(QuestionSpec):
 class ProjectSpec(QuestionSpec):
     """Years ahead, along one or several trends."""
 
-    trends: list[Note] = Field(description="trends: names in the catalogue, or files", min_length=1)
+    trends: Notes = Field(description="trends: names in the catalogue, or files", min_length=1)
     base_year: Year = Field(description="year that the values of the cases are of")
     years: AxisValues | None = Field(None, description="years to give answers for, rising")
     factors: AxisValues | None = Field(
         None, description="how many times faster processors are than in the base year, rising; in place of years"
     )
-    cases: list[Name] = Field(["base"], description="the cases to project", min_length=1)
-    watch: list[Note] = Field([], description="conditions on answers, such as efficiency >= 0.5: when does each hold?")
+    cases: Names = Field(["base"], description="the cases to project", min_length=1)
+    watch: Notes = Field([], description="conditions on answers, such as efficiency >= 0.5: when does each hold?")
     samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
@@ -193,7 +197,7 @@ class SeekSpec(QuestionSpec):
     spacing: Literal["linear", "geometric"] = Field("linear", description="how the places are spread")
     trend: Note = Field("", description="the trend that the years go along")
     base_year: Year | None = Field(None, description="year that the values of the cases are of")
-    cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
+    cases: Names = Field(["base"], description="the cases to look at", min_length=1)
 
     def check_rules(self) -> None:
         along = self.of == YEAR
@@ -218,7 +222,7 @@ class ChooseQuestionSpec(QuestionSpec):
         False, description="more of any of them never breaks a condition that holds, so that fewer points are solved"
     )
     runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
-    cases: list[Name] = Field(["base"], description="the cases to choose for", min_length=1)
+    cases: Names = Field(["base"], description="the cases to choose for", min_length=1)
 
 
 class SampleSpec(QuestionSpec):
@@ -227,8 +231,8 @@ class SampleSpec(QuestionSpec):
     of: dict[Path, DistributionSpec] = Field(
         description="distributions by path, independent of one another", min_length=1
     )
-    cases: list[Name] = Field(["base"], description="the cases to sample", min_length=1)
-    answer: list[Column] = Field([], description="values to look at; by default those of the study")
+    cases: Names = Field(["base"], description="the cases to sample", min_length=1)
+    answer: Columns = Field([], description="values to look at; by default those of the study")
     samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
     band: Band = Field(_BAND, description="part of the points between the outer quantiles")
     draw: Literal["quasi-random", "random"] = Field("quasi-random", description="how points are drawn")
@@ -258,7 +262,7 @@ class SweepSpec(Spec):
         description="values by path: a list, or a range with from and to", min_length=1
     )
     combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
-    cases: list[Name] = Field(["base"], description="the cases to start from", min_length=1)
+    cases: Names = Field(["base"], description="the cases to start from", min_length=1)
     where: Note = Field("", description="condition on paths; points that do not meet it are left out")
 
 
@@ -276,14 +280,14 @@ Varied = Annotated[
 class AgreeSpec(QuestionSpec):
     """Which methods to hold against each other."""
 
-    methods: list[Name] = Field(description="the methods, in order", min_length=2)
-    cases: list[Name] = Field([], description="the cases to solve by all of them; all by default")
+    methods: Names = Field(description="the methods, in order", min_length=2)
+    cases: Names = Field([], description="the cases to solve by all of them; all by default")
 
 
 class BottleneckSpec(QuestionSpec):
     """Which resource limits the throughput, and where along an axis another one does."""
 
-    cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
+    cases: Names = Field(["base"], description="the cases to look at", min_length=1)
     along: dict[Path, AxisValues] = Field(
         description="values of one path, such as the number of processors", min_length=1, max_length=1
     )
@@ -310,15 +314,15 @@ class PrintedCell(Spec):
 class ScaleSpec(QuestionSpec):
     """How the base and its differences scale: the size that each number of processors needs."""
 
-    cases: list[Name] = Field(["base"], description="the cases to scale", min_length=1)
+    cases: Names = Field(["base"], description="the cases to scale", min_length=1)
     processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
     )
     size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
         {}, description="size parameters by path, each with the power of the common factor that it grows as, such as 1"
     )
-    ways: list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]] = Field(
-        ["fixed-size"], description="how the size goes with the processors", min_length=1
+    ways: Annotated[list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]], Distinct] = (
+        Field(["fixed-size"], description="how the size goes with the processors", min_length=1)
     )
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(None, description="the time to keep")
     efficiency: Fraction | None = Field(None, description="the efficiency to keep")
@@ -538,7 +542,7 @@ class BarsSpec(Drawn):
 
     names_answers: ClassVar[bool] = True
     kind: Literal["bars"] = Field(description="stacked bars")
-    cases: list[Name] = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
+    cases: Names = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
     stack: Annotated[
         Annotated[Literal["component", "technology"], Tag("labels")] | Annotated[dict[Note, list[Column]], Tag("sums")],
         Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
@@ -552,8 +556,8 @@ class LinesSpec(Drawn):
     kind: Literal["lines"] = Field(description="lines over an axis")
     sweep: Name = Field(description="the sweep to draw")
     x: Note = Field(description="path of the horizontal axis")
-    y: list[Column] = Field(description="values to draw", min_length=1)
-    cases: list[Name] = Field([], description="cases to draw; all of the sweep by default")
+    y: Columns = Field(description="values to draw", min_length=1)
+    cases: Names = Field([], description="cases to draw; all of the sweep by default")
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
@@ -625,7 +629,7 @@ class ProjectionPictureSpec(Drawn):
 
     question: ClassVar[str] = "project"
     kind: Literal["projection"] = Field(description="values over the years, with their bands")
-    y: list[Column] = Field(description="values to draw", min_length=1)
+    y: Columns = Field(description="values to draw", min_length=1)
     log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
 
 
@@ -644,7 +648,7 @@ class ChangesSpec(Drawn):
     question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
     under: Note = Field("", description="the technology to draw it under; none by default")
-    cases: list[Name] = Field([], description="cases to draw; all of rank by default")
+    cases: Names = Field([], description="cases to draw; all of rank by default")
 
 
 PictureSpec = Annotated[
@@ -761,7 +765,7 @@ class _StudyKeys(Described):
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
         {}, description="sweeps by name, or values by path to vary together"
     )
-    answer: list[Column] = Field(
+    answer: Columns = Field(
         ["time"],
         description="the values that results.csv holds; by default the time, or the first value of another model",
         min_length=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from slipstick.results.study import Timeline, TimelineInterval
@@ -80,17 +81,20 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     [(0, 'work'), (1, 'work')]
     """
     by_member: dict[int, list[TimelineInterval]] = {}
-    for span in timeline.spans:
+    for span in sorted(timeline.spans[::-1], key=lambda each: (each.end, each.cause is None, -each.branch)):
         by_member.setdefault(span.member, []).append(span)
     path: list[TimelineInterval] = []
     last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
     time, member = (0.0, 0) if last is None else (last.end, last.member)
     jumped: set[tuple[int, float]] = set()
     while time > 0:
-        before = [span for span in by_member.get(member, ()) if span.start < time and span.end <= time]
+        spans = by_member.get(member, [])
+        before = bisect_right(spans, time, key=lambda each: each.end)
+        while before and spans[before - 1].start >= time:
+            before -= 1
         if not before:
             break
-        span = max(before, key=lambda each: (each.end, each.cause is None, -each.branch))
+        span = spans[before - 1]
         jumps = span.cause not in (None, member) and span.end == time and (member, time) not in jumped
         if jumps and span.cause is not None:
             jumped.add((member, time))
