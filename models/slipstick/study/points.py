@@ -277,10 +277,12 @@ def solved(block: Block) -> SolvedBlock:
     columns |= _added(block, points, columns)
     if block.wanted is not None and not block.every:
         columns = {name: each for name, each in columns.items() if name in block.wanted or name == form.quantity}
+    alone = block.count == 1 and not np.isfinite(columns.get(form.quantity, np.full(1, np.nan))).all()
+    failed = {0: points.answer(0, shares=False).failed or "no answer"} if alone else {}
     limits = {key: each * (block.count // len(each)) for key, each in points.limits().items()}
     places = range(block.count if block.answers else 0)
     answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
-    return SolvedBlock(columns, points.provenance(block.count), limits, answers)
+    return SolvedBlock(columns, points.provenance(block.count), limits, answers, failed)
 
 
 def _whole_answers(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:

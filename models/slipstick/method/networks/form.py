@@ -455,7 +455,7 @@ class CompiledNetwork(CompiledModel):
         )
 
     def _gradient(self, here: Mapping[str, float], solver: str) -> Gradient:
-        """Differentiate throughputs and response times by the complex step, all parameters in one call; nothing if too many."""
+        """Differentiate throughputs and response times by the complex step, all parameters in one call; nothing if too many, or unsolved."""
         names = self.smooth
         _, classes, stations = self.compiled.arrays(self.compiled.columns(here)).network.service.shape
         # Linearizer holds a change of each class at each station for each class that leaves, at every point.
@@ -467,7 +467,9 @@ class CompiledNetwork(CompiledModel):
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]
             arrays = self.compiled.arrays(self.compiled.perturbed(here, some, COMPLEX_STEP))
-            moved, _, _ = _measured(self.compiled, arrays, solver, Measures.chains)
+            moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
+            if wrong:
+                return Gradient({}, here, self.compiled.tape.parameters)
             for key, each in moved.items():
                 steps = (COMPLEX_STEP * (here[name] or 1.0) for name in some)
                 found = {
@@ -480,10 +482,14 @@ class CompiledNetwork(CompiledModel):
 
 
 def _measured(
-    compiled: NetworkLayout, arrays: NetworkPoints, solver: str, read: Callable[[Measures], Columns]
+    compiled: NetworkLayout,
+    arrays: NetworkPoints,
+    solver: str,
+    read: Callable[[Measures], Columns],
+    alike: bool = False,
 ) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
     """Solve a network and read columns off its solutions, NaN at a point without one."""
-    pieces, wrong = solved_points(arrays, solver)
+    pieces, wrong = solved_points(arrays, solver, alike=alike)
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
         return read(Measures(compiled, arrays, pieces[0].solution)), pieces, wrong

@@ -62,17 +62,20 @@ class SolvedTogether:
     solution: NetworkSolution
 
 
-def solved_points(arrays: NetworkPoints, solver: str) -> tuple[list[SolvedTogether], dict[int, str]]:
+def solved_points(
+    arrays: NetworkPoints, solver: str, *, alike: bool = False
+) -> tuple[list[SolvedTogether], dict[int, str]]:
     """Solve all points that can be solved, together where possible; also say why the others have no answer, by number.
 
     Parameters
     ----------
     arrays : the network at aligned points
     solver : by name, or `BEST`
+    alike : the points differ in derivatives alone, so that all fail where one does
     """
     wrong = unsolvable(arrays)
     open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
-    return list(_pieces(arrays, open_points, solver, wrong)) if len(open_points) else [], wrong
+    return list(_pieces(arrays, open_points, solver, wrong, alike)) if len(open_points) else [], wrong
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
@@ -81,7 +84,7 @@ def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
 
 
 def _pieces(
-    arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str]
+    arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str], alike: bool
 ) -> Iterator[SolvedTogether]:
     """Solve points together; where that fails, in halves, until it is known which of them fail and why."""
     here = arrays if len(points) == arrays.network.points else arrays.select(points)
@@ -89,11 +92,11 @@ def _pieces(
         with np.errstate(all="ignore"):
             chosen, solution = _best(here) if solver == BEST else (solver, _solved(here, solver))
     except (NoAnswerError, ModelError) as error:
-        if len(points) == 1:
-            wrong[int(points[0])] = str(error)
+        if len(points) == 1 or alike:
+            wrong.update(dict.fromkeys(points.tolist(), str(error)))
             return
         for half in np.array_split(points, 2):
-            yield from _pieces(arrays, half, solver, wrong)
+            yield from _pieces(arrays, half, solver, wrong, alike)
     else:
         yield SolvedTogether(points, chosen, solution)
 

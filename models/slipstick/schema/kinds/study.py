@@ -44,9 +44,9 @@ Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 NumberOrNone = float | None
 Place = tuple[str | int, ...]
 Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
-Names = Annotated[list[Name], Distinct]
-Notes = Annotated[list[Note], Distinct]
-Columns = Annotated[list[Column], Distinct]
+DistinctNames = Annotated[list[Name], Distinct]
+DistinctNotes = Annotated[list[Note], Distinct]
+DistinctColumns = Annotated[list[Column], Distinct]
 Path = Annotated[str, StringConstraints(max_length=256)]
 """A dotted path."""
 
@@ -131,11 +131,11 @@ class ChangeSpec(Spec):
 class RankSpec(QuestionSpec):
     """What would help most."""
 
-    cases: Names = Field(["base"], description="the cases to rank for", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to rank for", min_length=1)
     change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: Notes = Field([], description="paths to rank; all that matter by default, none beside changes")
+    of: DistinctNotes = Field([], description="paths to rank; all that matter by default, none beside changes")
     most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: Notes = Field([], description="technologies to rank under as well, beside the case as it is")
+    under: DistinctNotes = Field([], description="technologies to rank under as well, beside the case as it is")
     changes: dict[Name, ChangeSpec] = Field({}, description="changes by name: what each does to the overhead")
     budget: Cost | None = Field(
         None, description="what a pair of changes may cost together; with it, each pair is tried"
@@ -154,14 +154,16 @@ class RankSpec(QuestionSpec):
 class ProjectSpec(QuestionSpec):
     """Years ahead, along one or several trends."""
 
-    trends: Notes = Field(description="trends: names in the catalogue, or files", min_length=1)
+    trends: DistinctNotes = Field(description="trends: names in the catalogue, or files", min_length=1)
     base_year: Year = Field(description="year that the values of the cases are of")
     years: AxisValues | None = Field(None, description="years to give answers for, rising")
     factors: AxisValues | None = Field(
         None, description="how many times faster processors are than in the base year, rising; in place of years"
     )
-    cases: Names = Field(["base"], description="the cases to project", min_length=1)
-    watch: Notes = Field([], description="conditions on answers, such as efficiency >= 0.5: when does each hold?")
+    cases: DistinctNames = Field(["base"], description="the cases to project", min_length=1)
+    watch: DistinctNotes = Field(
+        [], description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
+    )
     samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
@@ -197,7 +199,7 @@ class SeekSpec(QuestionSpec):
     spacing: Literal["linear", "geometric"] = Field("linear", description="how the places are spread")
     trend: Note = Field("", description="the trend that the years go along")
     base_year: Year | None = Field(None, description="year that the values of the cases are of")
-    cases: Names = Field(["base"], description="the cases to look at", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
 
     def check_rules(self) -> None:
         along = self.of == YEAR
@@ -222,7 +224,7 @@ class ChooseQuestionSpec(QuestionSpec):
         False, description="more of any of them never breaks a condition that holds, so that fewer points are solved"
     )
     runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
-    cases: Names = Field(["base"], description="the cases to choose for", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to choose for", min_length=1)
 
 
 class SampleSpec(QuestionSpec):
@@ -231,8 +233,8 @@ class SampleSpec(QuestionSpec):
     of: dict[Path, DistributionSpec] = Field(
         description="distributions by path, independent of one another", min_length=1
     )
-    cases: Names = Field(["base"], description="the cases to sample", min_length=1)
-    answer: Columns = Field([], description="values to look at; by default those of the study")
+    cases: DistinctNames = Field(["base"], description="the cases to sample", min_length=1)
+    answer: DistinctColumns = Field([], description="values to look at; by default those of the study")
     samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
     band: Band = Field(_BAND, description="part of the points between the outer quantiles")
     draw: Literal["quasi-random", "random"] = Field("quasi-random", description="how points are drawn")
@@ -262,7 +264,7 @@ class SweepSpec(Spec):
         description="values by path: a list, or a range with from and to", min_length=1
     )
     combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
-    cases: Names = Field(["base"], description="the cases to start from", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to start from", min_length=1)
     where: Note = Field("", description="condition on paths; points that do not meet it are left out")
 
 
@@ -280,14 +282,14 @@ Varied = Annotated[
 class AgreeSpec(QuestionSpec):
     """Which methods to hold against each other."""
 
-    methods: Names = Field(description="the methods, in order", min_length=2)
-    cases: Names = Field([], description="the cases to solve by all of them; all by default")
+    methods: DistinctNames = Field(description="the methods, in order", min_length=2)
+    cases: DistinctNames = Field([], description="the cases to solve by all of them; all by default")
 
 
 class BottleneckSpec(QuestionSpec):
     """Which resource limits the throughput, and where along an axis another one does."""
 
-    cases: Names = Field(["base"], description="the cases to look at", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
     along: dict[Path, AxisValues] = Field(
         description="values of one path, such as the number of processors", min_length=1, max_length=1
     )
@@ -314,7 +316,7 @@ class PrintedCell(Spec):
 class ScaleSpec(QuestionSpec):
     """How the base and its differences scale: the size that each number of processors needs."""
 
-    cases: Names = Field(["base"], description="the cases to scale", min_length=1)
+    cases: DistinctNames = Field(["base"], description="the cases to scale", min_length=1)
     processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
     )
@@ -542,7 +544,7 @@ class BarsSpec(Drawn):
 
     names_answers: ClassVar[bool] = True
     kind: Literal["bars"] = Field(description="stacked bars")
-    cases: Names = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
+    cases: DistinctNames = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
     stack: Annotated[
         Annotated[Literal["component", "technology"], Tag("labels")] | Annotated[dict[Note, list[Column]], Tag("sums")],
         Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
@@ -556,8 +558,8 @@ class LinesSpec(Drawn):
     kind: Literal["lines"] = Field(description="lines over an axis")
     sweep: Name = Field(description="the sweep to draw")
     x: Note = Field(description="path of the horizontal axis")
-    y: Columns = Field(description="values to draw", min_length=1)
-    cases: Names = Field([], description="cases to draw; all of the sweep by default")
+    y: DistinctColumns = Field(description="values to draw", min_length=1)
+    cases: DistinctNames = Field([], description="cases to draw; all of the sweep by default")
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
@@ -629,7 +631,7 @@ class ProjectionPictureSpec(Drawn):
 
     question: ClassVar[str] = "project"
     kind: Literal["projection"] = Field(description="values over the years, with their bands")
-    y: Columns = Field(description="values to draw", min_length=1)
+    y: DistinctColumns = Field(description="values to draw", min_length=1)
     log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
 
 
@@ -648,7 +650,7 @@ class ChangesSpec(Drawn):
     question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
     under: Note = Field("", description="the technology to draw it under; none by default")
-    cases: Names = Field([], description="cases to draw; all of rank by default")
+    cases: DistinctNames = Field([], description="cases to draw; all of rank by default")
 
 
 PictureSpec = Annotated[
@@ -765,7 +767,7 @@ class _StudyKeys(Described):
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
         {}, description="sweeps by name, or values by path to vary together"
     )
-    answer: Columns = Field(
+    answer: DistinctColumns = Field(
         ["time"],
         description="the values that results.csv holds; by default the time, or the first value of another model",
         min_length=1,

@@ -81,8 +81,10 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     [(0, 'work'), (1, 'work')]
     """
     by_member: dict[int, list[TimelineInterval]] = {}
-    for span in sorted(timeline.spans[::-1], key=lambda each: (each.end, each.cause is None, -each.branch)):
+    for span in reversed(timeline.spans):
         by_member.setdefault(span.member, []).append(span)
+    for spans in by_member.values():
+        spans.sort(key=lambda each: (each.end, each.cause is None, -each.branch))
     path: list[TimelineInterval] = []
     last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
     time, member = (0.0, 0) if last is None else (last.end, last.member)
