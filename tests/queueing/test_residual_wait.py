@@ -8,7 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from slipstick.queueing.residual_wait import all_busy_by_load, erlang_c, finite_source_all_busy, residual_time
+from slipstick.queueing.residual_wait import (
+    all_busy_by_load,
+    erlang_b,
+    erlang_c,
+    finite_source_all_busy,
+    finite_source_few,
+    finite_source_numbers,
+    residual_time,
+)
 
 
 def chances(customers: int, servers: int, think: float) -> list[float]:
@@ -87,3 +95,18 @@ def test_erlang_c_against_its_sum(offered: float, servers: int) -> None:
 
 def test_residual_times_of_constant_and_exponential_services() -> None:
     assert residual_time(np.array([2.0, 2.0]), np.array([0.0, 1.0])).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("load", [0.5, 0.95, 1.0, 1.3, 50.0])
+def test_few_present_of_many_are_added_up_near_the_largest_weight_alone(load: float) -> None:
+    customers, servers = 20_000, 12
+    ratios = load / customers * servers / np.minimum(np.arange(1.0, customers + 1), servers)
+    whole = finite_source_numbers(ratios)
+    found = finite_source_few(ratios[:servers], customers)
+    assert np.allclose(found, [*whole[:servers], whole[servers:].sum()], rtol=1e-11, atol=1e-15)
+
+
+def test_a_million_servers_are_counted_in_a_moment_and_as_one_by_one() -> None:
+    alone, together = erlang_b(np.array([900.0]), 1000), erlang_b(np.array([900.0, 0.5]), 1000)
+    assert alone[0] == together[0]
+    assert erlang_b(np.array([1.8]), 10**6).tolist() == [0.0]

@@ -110,7 +110,13 @@ def erlang_b(busy: Array, servers: int) -> Array:
     >>> erlang_b(np.array([1.0]), 2).tolist()
     [0.2]
     """
-    lost: Array = np.ones(1)
+    lost = np.ones(1)
+    if busy.size == 1:  # in numbers of Python, which are ten times as fast
+        load, left, count = busy.item(), 1.0, 0
+        while count < servers and left != 0:
+            count += 1
+            left = load * left / (count + load * left)
+        return np.full(busy.shape, left)
     for count in range(1, servers + 1):
         lost = busy * lost / (count + busy * lost)
     return lost
@@ -187,6 +193,36 @@ def finite_source_numbers(ratios: Array) -> Array:
     weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
     chances: Array = weights / weights.sum(axis=-1, keepdims=True)
     return chances
+
+
+def finite_source_few(ratios: Array, customers: int) -> Array:
+    """Give the probabilities of 0, ..., c - 1 and of c or more present, where all from c on depart as c do.
+
+    Parameters
+    ----------
+    ratios : as for `finite_source_numbers`, of 1, ..., c present [1] [..., c]
+    customers : n, at least c
+
+    >>> finite_source_few(np.array([1.0]), 2).tolist()
+    [0.2, 0.8]
+    """
+    servers, half = ratios.shape[-1], 12 * math.isqrt(customers)
+    last = ratios[..., -1:]
+    if customers <= max(_ALL_TERMS, servers + 2 * half):
+        rest = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
+        chances = finite_source_numbers(np.concatenate([ratios, rest], axis=-1))
+    else:
+        # As for `finite_source_all_busy`; the terms between c and the first that is added up are skipped by factorials.
+        logs = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
+        first = np.clip(np.floor(customers - 1 / last.real) - half, servers, customers - 2 * half)
+        skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(customers - first + 1)
+        steps = np.log(last) + np.log(customers - first - np.arange(2 * half))
+        begin = logs[..., -1:] + (first - servers) * np.log(last) + skipped
+        zero = np.zeros((*steps.shape[:-1], 1))
+        logs = np.concatenate([zero, logs[..., :-1], begin, begin + np.cumsum(steps, axis=-1)], axis=-1)
+        chances = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
+        chances /= chances.sum(axis=-1, keepdims=True)
+    return np.concatenate([chances[..., :servers], chances[..., servers:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:

@@ -60,3 +60,8 @@ def test_a_state_that_does_not_settle_is_no_answer(tmp_path: Path, monkeypatch: 
     assert str(caught.value) == (
         "the state of 20,000 processors does not settle within 3 steps; ask for simulation or bounds"
     )
+
+
+def test_a_state_that_goes_round_is_given_up_early() -> None:
+    with pytest.raises(NoAnswerError, match=r"does not settle within \d\d\d steps"):
+        solve("lock-and-bus", method="mean-value", set={"population.processors": 40_000})

@@ -50,7 +50,7 @@ from slipstick.method.mean_value.visits import (
 )
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
-from slipstick.queueing.residual_wait import finite_source_numbers, finite_source_residual, residual_time
+from slipstick.queueing.residual_wait import finite_source_few, finite_source_residual, residual_time
 from slipstick.random_times import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
@@ -81,8 +81,9 @@ MOST_ITERATIONS = 4_000
 MOST_SHARING = 256
 """Processors that use a reader-writer lock, each of which costs some 6 ms for each parameter."""
 
-WINDOW, SETTLED = 64, 1e-4
-"""Iterations over which the time is compared, and by what part it may still change [1, 1]."""
+WINDOW, SETTLED, ROUND = 64, 1e-4, 1e-3
+"""Iterations over which the time is compared, by what part it may still change, and by what part the change does where it goes
+round without end [1, 1, 1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
@@ -655,18 +656,24 @@ class _RecursionStep:
         """Give the fixed point of a large population of a single group; raises NoAnswerError for the size asked for.
 
         Some iterations oscillate without end, within a part of 1e-5 of the time. So one has settled where the last `WINDOW` times, and their derivatives,
-        are within `SETTLED` of each other.
+        are within `SETTLED` of each other. One whose times differ as much as they did a window ago, and another before
+        that, goes round without end.
         """
-        state, times = PopulationState(0, (None,), ArrivalState()), list[Array]()
-        for _ in range(MOST_ITERATIONS):
+        state, times, spreads, count = PopulationState(0, (None,), ArrivalState()), list[Array](), list[float](), 0
+        while count < MOST_ITERATIONS:
+            count += 1
             state = self.state((size,), {(size - 1,): state})
             times = [*times[1 - WINDOW :], state.first.time.mean]
-            if len(times) == WINDOW and all(
-                np.ptp(each, axis=0).max() <= SETTLED * abs(each[-1]).max() for each in _parts(times)
-            ):
-                return state
+            if len(times) == WINDOW:
+                spread = max(np.ptp(each, axis=0).max() / nonzero(abs(each[-1]).max()) for each in _parts(times))
+                if spread <= SETTLED:
+                    return state
+                spreads.append(spread)
+                before = spreads[-1 : -6 * WINDOW : -2 * WINDOW]
+                if len(before) == 3 and np.ptp(before) <= ROUND * spread:
+                    break
         raise NoAnswerError(
-            f"the state of {asked:,} processors does not settle within {MOST_ITERATIONS:,} steps; ask for simulation or bounds"
+            f"the state of {asked:,} processors does not settle within {count:,} steps; ask for simulation or bounds"
         )
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
@@ -892,9 +899,7 @@ class FlowEquivalentServer:
         elsewhere = np.where(away.real > 1e-12 * processors, away, 1e-12 * processors) / nonzero(flow)
         alone = _stacked([elsewhere, *(each.time.mean for each in self._cycles(most))])[..., 1:]
         ratios = alone / (np.arange(1, most + 1) * elsewhere[..., None])
-        last = np.broadcast_to(ratios[..., -1:], (*ratios.shape[:-1], processors - most))
-        found = finite_source_numbers(np.concatenate([ratios, last], axis=-1))
-        return np.concatenate([found[..., :most], found[..., most:].sum(axis=-1, keepdims=True)], axis=-1)
+        return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
         """Give the time for which one of the permits is held while all are.
