@@ -63,6 +63,13 @@ MACHINES = [
         ],
     ),
     (2, "processors: 8", ["2:13: processors: write keys and values; got 8"]),
+    (2, "processors: many", ["2:13: processors: write keys and values, such as {count: many}"]),
+    (2, "processors: {count: 8, flops: -2 Gop/s}", ["2:31: processors.flops: must be more than 0 /s, got -2e+09 /s"]),
+    (
+        2,
+        "processors: {count: 8, flops: 2 GB/s}",
+        ["2:31: processors.flops: '2 GB/s' is a quantity in B/s, but a quantity in 1/s is wanted, such as '2 /s'"],
+    ),
     (2, "processors: [8]", ["2:13: processors: write keys and values; got a list"]),
     (2, "processors:", ["2:1: processors: write keys and values; got nothing"]),
     (2, "processors: {count: 8.5}", ["2:21: processors.count: must be a whole number, got 8.5"]),

@@ -294,6 +294,8 @@ def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys
     assert "\nqueue_length_at[guests,door,0.5]" in capsys.readouterr().out
     assert main(["solve", str(tmp_path / "door.yaml"), "--value", "time_until[dor,2]"]) == 2
     assert "no value of an answer 'time_until[dor,2]'; did you mean 'time_until[door,1]'?" in capsys.readouterr().err
+    with pytest.raises(SpecError, match=r"no answer has the value time_untill.*did you mean 'time_until.door,1.'"):
+        results(tmp_path, "study: 1\nbase: {model: door.yaml}\nanswer: ['time_untill[door,2]']\n")
     assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2
 
 

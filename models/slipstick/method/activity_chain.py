@@ -99,8 +99,7 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
     for node in act.each_once(model.bodies):
         lock = model.resources.get(node.uses[0]) if node.uses else None
         if isinstance(node, act.Fork | act.Pipeline | act.Ask):
-            other = "" if isinstance(node, act.Ask) else " mean-value or"
-            yield f"one thing at a time of a processor, so no {type(node).__name__.lower()}: ask for{other}"
+            yield f"one thing at a time of a processor, so no {type(node).__name__.lower()}: ask for{' mean-value or' * (not isinstance(node, act.Ask))}"
         elif node.uses and lock is None:
             yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value or"
         elif isinstance(node, act.Step) and node.scv < LEAST_SCV and numbers[node.time].any():

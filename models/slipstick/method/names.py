@@ -87,6 +87,8 @@ class AnswerNames(Mapping[str, str]):
 
     def __init__(self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False) -> None:
         self._units, self._counted, self._intervals = dict(units), frozenset(counted), intervals
+        numbered = ("probability", "time_until", "queue_length_at")  # of any number; one is listed, to be suggested
+        self._listed = (*units, *(f"{kind}[{each},1]" for each in sorted(self._counted) for kind in numbered))
 
     def __getitem__(self, name: str) -> str:
         kind, _, inside = name.partition("[")
@@ -101,10 +103,10 @@ class AnswerNames(Mapping[str, str]):
         return unit_of(name) if found and found["station"] in self._counted else self._units[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._units)
+        return iter(self._listed)
 
     def __len__(self) -> int:
-        return len(self._units)
+        return len(self._listed)
 
 
 def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) -> AnswerNames:

@@ -19,7 +19,6 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.errors import ModelError, Problem, SpecError, UnitError, UnknownNameError, did_you_mean, short
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
-from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import (
@@ -756,8 +755,7 @@ def solve_settings(
     inputs, built = built_with(settings, library)
     model, options, names = built.model, built.options, built.shape.names(None) if values else ()
     if odd := next((name for name in values if name not in names), None):
-        stations = model.stations if isinstance(model, QueueingNetwork) else ()
-        raise UnknownNameError("value of an answer", odd, [*(f"time_until[{each},1]" for each in stations), *names])
+        raise UnknownNameError("value of an answer", odd, list(names))
     own = model.notes if isinstance(model, Model) else ()
     given, notes = (
         given_values(settings, inputs, built),

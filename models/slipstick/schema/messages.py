@@ -97,6 +97,9 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
         return f"{each['msg']}; {_item_found(_options(model, loc), each['input'], str(written[-1]))}"
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
+    if kind == "model_type" and isinstance(each["input"], str) and (wanted := _model_at(model, loc)):
+        key = min(wanted.model_fields, key=lambda name: not wanted.model_fields[name].is_required())
+        return f"write keys and values, such as {{{key}: {_shown(each['input'])[1:-1]}}}"
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(each['input'])}"
     return str(each["msg"])
@@ -125,9 +128,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "float_type": lambda _: "write a number",
     "bool_type": lambda _: "write true or false",
     "list_type": lambda _: "write a list",
-    "dict_type": lambda _: "write keys and values",
-    "model_type": lambda _: "write keys and values",
-    "model_attributes_type": lambda _: "write keys and values",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), lambda _: "write keys and values"),
     "too_short": lambda c: f"at least {c['min_length']} needed",
     "too_long": lambda c: f"at most {c['max_length']} wanted",
     "greater_than": lambda c: f"more than {c['gt']:g}",

@@ -43,6 +43,10 @@ def refusal(field: Any, written: object) -> str:
         (Bytes, "4 KiB", 4096.0, BYTES),
         (PerByte, "0.08 us/B", 8e-8, TIME_PER_BYTE),
         (Rate, "0.3 /s", 0.3, RATE),
+        *(
+            (Rate, written, 2e10, RATE)
+            for written in ("20 GFlop/s", "20 GFLOPS", "2e4 Mflops/s", "20 Gop/s", "2e10 op/s")
+        ),
         (Count, 3, 3.0, COUNT),
         (Count, "50%", 0.5, COUNT),
         (Whole, 8.0, 8.0, COUNT),

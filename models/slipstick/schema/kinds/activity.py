@@ -710,9 +710,7 @@ class TaskPoolSpec(ResourceSpec):
 
     @classmethod
     def write(cls, resource: system.TaskPool, values: QuantityWriter) -> dict[str, Any]:
-        said = values.keys(resource)
-        for name in ("source", "leaf", "order"):
-            said.pop(name, None)
+        said = {key: each for key, each in values.keys(resource).items() if key not in ("source", "leaf", "order")}
         source = {each.name: getattr(resource.source, each.name) for each in fields(resource.source)}
         if isinstance(source.get("iterations"), tuple):
             source["work"] = list(source.pop("iterations"))

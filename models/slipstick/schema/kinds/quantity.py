@@ -186,6 +186,8 @@ class Quantity:
                 return parse(written)
             if self.dimension == TIME_PER_BYTE and (found := _RATE.fullmatch(written.strip())):
                 return _per_byte(written, found), TIME_PER_BYTE
+            if self.dimension == RATE and (found := _OPERATIONS.fullmatch(written.strip())):
+                return parse(f"{found[1]} {found[2]}op")[0], RATE
             if self.advice and not _is_plain(written):
                 raise UnitError(f"{written!r} is no plain number; {self.advice}")
             return to_base(written, self.dimension), self.dimension
@@ -232,6 +234,9 @@ def example_of(dimension: Dimension | None) -> str:
 _RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
 """A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
 
+_OPERATIONS = re.compile(r"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:op/s|flops?/s|flops)")
+"""Operations a second, which a rate counts without a unit."""
+
 
 def _per_byte(written: str, rate: re.Match[str]) -> float:
     """Read a rate of bytes where the time of a byte is wanted: its inverse [s/B]."""
@@ -264,15 +269,8 @@ MOST_SERVERS = 1_000_000
 
 Servers = Annotated[Given, Quantity(COUNT, least=1.0, most=MOST_SERVERS, whole=True)]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
-Speed = Annotated[
-    Given,
-    Quantity(
-        COUNT,
-        least=None,
-        above=0.0,
-        advice="a speed is how many times as fast as the machine that the costs were measured on, such as 1.5",
-    ),
-]
+_SPEED = "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
+Speed = Annotated[Given, Quantity(COUNT, least=None, above=0.0, advice=_SPEED)]
 AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]

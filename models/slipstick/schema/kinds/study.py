@@ -653,19 +653,9 @@ class ChangesSpec(Drawn):
     cases: DistinctNames = Field([], description="cases to draw; all of rank by default")
 
 
-PictureSpec = Annotated[
-    BandsSpec
-    | BarsSpec
-    | ChangesSpec
-    | ComparisonPictureSpec
-    | GrowthPictureSpec
-    | HistogramSpec
-    | LinesSpec
-    | MapSpec
-    | ProjectionPictureSpec
-    | TimelineSpec,
-    Field(discriminator="kind"),
-]
+_OfCases = BandsSpec | BarsSpec | ChangesSpec | ComparisonPictureSpec
+_OfMany = GrowthPictureSpec | HistogramSpec | LinesSpec | MapSpec | ProjectionPictureSpec
+PictureSpec = Annotated[_OfCases | _OfMany | TimelineSpec, Field(discriminator="kind")]
 _PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
 
 

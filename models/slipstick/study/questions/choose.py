@@ -375,7 +375,7 @@ def _nothing(each: ChosenPoints) -> str:
     if not left:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"
     if each.nearest is None:
-        no_values = "no point has the values of all conditions; another method, such as simulation, may have them"
+        no_values = "no point has the values of all conditions; they may be known with method: simulation in base"
         return "no point surely meets all conditions" if each.undecided else no_values
     value = each.nearest.find(f"value[{each.worst + 1}]") or 0.0
     slack = each.nearest.find(f"slack[{each.worst + 1}]") or 0.0
