@@ -84,8 +84,9 @@ class Program:
     inputs : beside the machine
     build : the model, from a machine and inputs
     machine : the kind of machine on which it runs
-    sample : of a large model, one operation of each kind: it can be built wherever the whole can, and needs the same of
-        the machine, so that inputs are checked by it; by default the model itself
+    sample : of a model that is large, or whose operations are counted by running the program, one operation of each kind: it
+        can be built wherever the whole can and is computed from the same, so that inputs are checked by it; by default the
+        model itself
     """
 
     name: str

@@ -483,7 +483,7 @@ class BuiltModel:
     Parameters
     ----------
     name : of the model
-    sample : the structure of a part of the model, or of all of it: its names and parameters are among those of the model
+    sample : the structure of a part of the model, or of all of it, with the parameters of the model and some of its names
     own : gives the model without the factors
     shaped : gives its structure, which may be that of another case as well
     parameters : every number of the inputs, by path
@@ -518,12 +518,13 @@ class BuiltModel:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Name what can be varied without building anew: all that the model is computed from."""
-        return self._free(self.shape)
+        """Name what can be varied without building anew: all that the model is computed from, as a sample of it is."""
+        used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
+        return self.sample.parameters | {each.name for each in parameters(*used)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
-        """Say whether quantities are `free`; the model is built only if a sample of it cannot tell."""
-        return self._free(self.sample).issuperset(paths) or self.free.issuperset(paths)
+        """Say whether quantities are `free`."""
+        return self.free.issuperset(paths)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
         """Say whether quantities are `free`, or change nothing."""
@@ -539,10 +540,6 @@ class BuiltModel:
         from slipstick.method.simulation.flatten import timeline
 
         return timeline(need_model(self.model, "a timeline"), None, self.options.simulation.seed, cycles, events)
-
-    def _free(self, shape: ModelShape) -> frozenset[str]:
-        used = (self.factors[name] for name in shape.technologies if name in self.factors)
-        return shape.parameters | {each.name for each in parameters(*used)}
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:

@@ -154,8 +154,7 @@ class CaseNames(Mapping[str, str]):
     built: BuiltModel
 
     def __getitem__(self, name: str) -> str:
-        sampled = self.built.sample.names(self.built.options.method)
-        return sampled[name] if name in sampled else self._whole[name]
+        return self.sampled[name] if name in self.sampled else self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._whole)
@@ -164,8 +163,19 @@ class CaseNames(Mapping[str, str]):
         return len(self._whole)
 
     @property
+    def sampled(self) -> AnswerNames:
+        """The names that a sample of the model has."""
+        return self.built.sample.names(self.built.options.method)
+
+    @property
     def _whole(self) -> AnswerNames:
         return self.built.shape.names(self.built.options.method)
+
+
+def named_in(name: str, known: Sequence[Mapping[str, str]]) -> bool:
+    """Say whether any has a name; the samples of all are asked first, since a large model is built for what they lack."""
+    sampled = (each.sampled if isinstance(each, CaseNames) else each for each in known)
+    return any(name in each for each in sampled) or any(name in each for each in known)
 
 
 def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:

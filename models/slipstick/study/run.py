@@ -51,7 +51,7 @@ from slipstick.study.cases import (
     shown,
     sweeps_of,
 )
-from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, with_derived
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, named_in, with_derived
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
@@ -195,7 +195,7 @@ def read_study(
                     whole = {case: evaluator(case, each, library) for case, each in study.cases.items()}
     points = _sweep_models(study, sweeps, whole, problems)
     if "answer" not in spec.model_fields_set:
-        first = [first_quantity(each.built.shape.model, each.built.options.method) for each in whole.values()]
+        first = [first_quantity(each.built.sample.model, each.built.options.method) for each in whole.values()]
         asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
         study = replace(study, spec=asking)
     if not problems:
@@ -250,7 +250,7 @@ def _check_values(
     problems: list[Problem] = []
 
     def check(place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has") -> None:
-        if known and not any(name in each for each in known):
+        if known and not named_in(name, known):
             near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
             problems.append(study.problem(place, f"{found} the value {name}{near}"))
 
@@ -273,7 +273,7 @@ def _check_values(
                         check((*place, "stack", label, number), name, drawn, "no case of this picture has")
             case TimelineSpec():
                 try:
-                    need_model(cases[picture.case].built.shape.model, "a timeline")
+                    need_model(cases[picture.case].built.sample.model, "a timeline")
                 except ModelError as error:
                     problems.append(study.problem((*place, "case"), str(error)))
             case ProjectionPictureSpec(y=names) | HistogramSpec(value=names):

@@ -124,7 +124,7 @@ class PreparedModel:
 
     def check_quantity(self) -> None:
         """Refuse a model whose answers give something else than a time first."""
-        shape, method = self.built.shape, self.built.options.method
+        shape, method = self.built.sample, self.built.options.method
         first = first_quantity(shape.model, method)
         if not self._class and shape.names(method)[first] != str(TIME):
             why = f"{self.built.name} gives a {first}, not a time, so no time can be held against it"

@@ -28,7 +28,7 @@ The processors that execute are drawn anew at each step, though those of low num
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -41,7 +41,7 @@ from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, one, word
-from slipstick_workloads.billiards.counts import observe
+from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 
 SHARING = 2.1
@@ -55,6 +55,8 @@ BALL = Number(960.0, BYTES)
 
 SIZES = tuple(100 * 2**doubled for doubled in range(9))
 """Numbers of balls among which searches are counted where the number of balls is a variable."""
+
+_Counting = Callable[[int, int, int, float], CollisionCounts]
 
 SIZES_COLLISIONS = 4000
 """Collisions of each of these; the searches differ by about 2 % from those of five times as many."""
@@ -70,7 +72,17 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     their number between two of these, and beyond them. The number of steps is then not a whole number, which the method
     simulation refuses.
     """
-    work = _Steps(machine, inputs)
+    return _model(machine, inputs, observe)
+
+
+def sample(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build the program with one of everything that the simulation counts; nothing is simulated. See `parallel`."""
+    once = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
+    return _model(machine, inputs, lambda *given: once)
+
+
+def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Model:
+    work = _Steps(machine, inputs, counted)
     count = work.processors
     barrier, resources = barrier_of(machine, NONE, Number(1.0))
     if count > 1:
@@ -83,11 +95,11 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
 class _Steps:
     """The work of one processor in the setup and in a step."""
 
-    def __init__(self, machine: SharedMemory, inputs: InputValues) -> None:
+    def __init__(self, machine: SharedMemory, inputs: InputValues, counted: _Counting) -> None:
         self.machine, self.inputs = machine, inputs
         self.processors = int(number(inputs, "processors"))
         found = _expected if word(inputs, "parallelism") == "expected" else _counted
-        self.run = found(inputs, self.processors)
+        self.run = found(inputs, self.processors, counted)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
         if number(inputs, "touches") and machine.cache is None:
@@ -178,10 +190,10 @@ class _RunSizes:
     removed: float
 
 
-def _counted(inputs: InputValues, processors: int) -> _RunSizes:
+def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
-    counts = observe(balls, collisions, seed, number(inputs, "width"))
+    counts = counted(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
     n, done, together, queued, first, searched = (
         Number(float(each)) for each in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
@@ -189,12 +201,12 @@ def _counted(inputs: InputValues, processors: int) -> _RunSizes:
     return _RunSizes(n, done, together, queued, first, counts.added, searched, counts.removed)
 
 
-def _expected(inputs: InputValues, processors: int) -> _RunSizes:
+def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
     seed, width = int(number(inputs, "seed")), number(inputs, "width")
-    found = [observe(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
+    found = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
         _between(balls, [getattr(each, name) for each in found]) for name in ("searched_first", "searched")
     )
@@ -265,4 +277,5 @@ PARALLEL = Program(
     ),
     parallel,
     SharedMemory,
+    sample,
 )

@@ -34,10 +34,18 @@ WHOLE = 10**6
 
 def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
-    processors, count = number(inputs, "processors"), int(number(inputs, "steps"))
     cells = run(number(inputs, "tolerance"), int(number(inputs, "deepest")))
-    count = min(count, len(cells))
-    shapes = tuple(shape(cells[len(cells) * (k + 1) // count - 1]) for k in range(count))
+    count = min(int(number(inputs, "steps")), len(cells))
+    return _passes(inputs, tuple(shape(cells[len(cells) * (k + 1) // count - 1]) for k in range(count)))
+
+
+def sample(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build the passes over one tree of three nodes; the solver does not run."""
+    return _passes(inputs, ((2, 0, 0),))
+
+
+def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
+    processors, count = number(inputs, "processors"), len(shapes)
     parts, whole = (Trees(shapes, size) for size in (int(number(inputs, "min_size")), WHOLE))
     inside, order, queues = one(inputs, "inside"), word(inputs, "order"), int(number(inputs, "queues"))
 
@@ -84,4 +92,5 @@ ADAPTIVE = Program(
     ),
     adaptive,
     SharedMemory,
+    sample,
 )

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from slipstick.late import Array, NDArray, np
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Ints: TypeAlias = "NDArray[np.int64]"
 
 GAMMA = 1.4
 LEFT, RIGHT = (1.0, 0.0, 1.0), (0.125, 0.0, 0.1)
@@ -48,10 +47,10 @@ class Cells:
 
     level: Ints
     place: Ints
-    state: Floats
+    state: Array
 
     @property
-    def width(self) -> Floats:
+    def width(self) -> Array:
         """The width of each cell."""
         return np.ldexp(1.0, -self.level)
 
@@ -67,7 +66,7 @@ def start(deepest: int) -> Cells:
     return Cells(level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2]))
 
 
-def primitive(state: Floats) -> tuple[Floats, Floats, Floats]:
+def primitive(state: Array) -> tuple[Array, Array, Array]:
     """Give density, speed and pressure."""
     rho, momentum, energy = state
     return rho, momentum / rho, (GAMMA - 1) * (energy - momentum**2 / rho / 2)
@@ -103,7 +102,7 @@ def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
     return Cells(*_halved(level, place, mean[:, kept], rough[kept] & ~first[kept] & (level < deepest)))
 
 
-def _halved(level: Ints, place: Ints, state: Floats, which: NDArray[np.bool_]) -> tuple[Ints, Ints, Floats]:
+def _halved(level: Ints, place: Ints, state: Array, which: NDArray[np.bool_]) -> tuple[Ints, Ints, Array]:
     """Halve some cells; both halves have the state of the whole, which keeps mass, momentum and energy."""
     times = 1 + which.astype(np.int64)
     index = np.repeat(np.arange(len(level)), times)

@@ -125,9 +125,9 @@ def accesses(taken: Sequence[int], variables: int, data: int, every: bool) -> li
 
 
 class _Schedule:
-    """Which processor has which block in each iteration, and the accesses and steps that follow."""
+    """Which processor has which block in each iteration, and the accesses and steps that follow; of a sample in one only."""
 
-    def __init__(self, machine: SharedMemory, inputs: InputValues) -> None:
+    def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
         if isinstance(machine.interconnect, Bus | Ring):
             raise ModelError(f"no memory module of {machine.name} is a processor's own; {NAME} runs on switches")
         self.machine, self.inputs = machine, inputs
@@ -139,13 +139,16 @@ class _Schedule:
             )
         self.dynamic = word(inputs, "scheduling") == "dynamic"
         self.port = MemoryPort(machine, Number(self.count - 1.0))
-        rounds = int(number(inputs, "iterations")) or iterations(
-            self.count, variables, number(inputs, "coupling"), seed
-        )
-        random, data, every = np.random.default_rng(seed), int(number(inputs, "data")), word(inputs, "reads") == "all"
-        orders = [random.permutation(self.count) for _ in range(rounds)] if self.dynamic else [np.arange(self.count)]
-        self.repeat = 1 if self.dynamic else rounds
-        self.rounds = [accesses(order.tolist(), variables, data, every) for order in orders]
+        orders, self.repeat = [list(range(self.count))], 1
+        if not sample:
+            rounds = int(number(inputs, "iterations")) or iterations(
+                self.count, variables, number(inputs, "coupling"), seed
+            )
+            random = np.random.default_rng(seed)
+            orders = [random.permutation(self.count).tolist() for _ in range(rounds)] if self.dynamic else orders
+            self.repeat = 1 if self.dynamic else rounds
+        data, every = int(number(inputs, "data")), word(inputs, "reads") == "all"
+        self.rounds = [accesses(order, variables, data, every) for order in orders]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
         """Give each iteration: repetitions, what every processor does, and the barrier."""
@@ -201,7 +204,15 @@ def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
     ------
     ModelError : processors of the machine have no modules of their own, or it has fewer modules than there are blocks
     """
-    made = _Schedule(machine, inputs)
+    return _model(_Schedule(machine, inputs))
+
+
+def sample(machine: SharedMemory, inputs: InputValues) -> Model:
+    """Build one iteration, with block i on processor i; the equations are not solved. See `blocks`."""
+    return _model(_Schedule(machine, inputs, sample=True))
+
+
+def _model(made: _Schedule) -> Model:
     resources: dict[str, Resource] = {**made.port.resources(), **({"scheduler": Lock("fifo")} if made.dynamic else {})}
     model = superstep_model(*made.supersteps(), name=NAME, resources=resources)
     return replace(model, counted=made.counted())
@@ -230,4 +241,5 @@ BLOCKS = Program(
     ),
     blocks,
     SharedMemory,
+    sample,
 )

@@ -369,7 +369,7 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
         if axis.path not in first.free and 1.0 not in axis.values:
             why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
             raise study.refusal(("scale", "against"), why)
-    elif isinstance(first.model, Law):
+    elif isinstance(first.sample.model, Law):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
         raise study.refusal(("scale",), why)
     for index, cell in enumerate(spec.printed):
