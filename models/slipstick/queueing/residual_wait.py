@@ -144,6 +144,15 @@ _ALL_TERMS = 10_000
 """Of more customers, only the weights about the largest are added up."""
 
 
+def _half_width(away: Array | int) -> Array:
+    """Give how far from the largest weight, with so many customers away, one is less than exp(-72) of it.
+
+    The logarithms of the weights are concave, by 1 / away at least.
+    """
+    width: Array = 12 * np.sqrt(np.maximum(away, 0)) + 24
+    return width
+
+
 def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     """Give the probability that all servers are busy with n customers that spend the rest of their cycle in a delay.
 
@@ -165,16 +174,24 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
         few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
         return few
-    # The logarithms of the weights are concave, by 1 / n at least: 12 sqrt(n) from the largest weight, one is less than
-    # exp(-72) of it.
-    half, r = 12 * math.isqrt(customers), ratio.real
+    # Points that differ in derivatives alone, which the complex step carries, have the same weights.
+    r = np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
     largest = np.maximum(customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers))
+    # With a server free at the largest weight, weights fall by `factor` at least from the number of servers on.
+    factor = np.clip(r * (customers - servers) / servers, 1e-300, 1 - 1e-9)
+    free = servers - largest + _half_width(servers) - 72 / np.log(factor)
+    half = min(int(np.minimum(_half_width(customers - largest), free).max()), customers // 2)
     first = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
-    j = first + np.arange(1, 2 * half + 1)
-    steps = np.log(ratio)[..., None] + np.log((customers - j + 1) / np.minimum(j, servers))
-    logs = np.concatenate([np.zeros((*ratio.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
-    weights = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
-    chance: Array = np.where(first + np.arange(2 * half + 1) >= servers, weights, 0).sum(axis=-1) / weights.sum(axis=-1)
+    j = first + np.arange(2 * half + 1)
+    steps = np.log(r)[..., None] + np.log((customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers))
+    logs = np.concatenate([np.zeros((*r.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
+    weights = np.exp(logs - np.max(logs, axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    busy = np.where(j >= servers, weights, 0)
+    chance: Array = busy.sum(axis=-1) + np.zeros(ratio.shape)
+    if np.iscomplexobj(ratio):  # j / r of the weight of j is its derivative by r
+        slope = (j * busy).sum(axis=-1) - busy.sum(axis=-1) * (j * weights).sum(axis=-1)
+        chance = chance + 1j * slope * ratio.imag / r
     return chance
 
 
@@ -206,15 +223,16 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     >>> finite_source_few(np.array([1.0]), 2).tolist()
     [0.2, 0.8]
     """
-    servers, half = ratios.shape[-1], 12 * math.isqrt(customers)
-    last = ratios[..., -1:]
+    servers, last = ratios.shape[-1], ratios[..., -1:]
+    largest = np.maximum(customers - 1 / last.real, servers)
+    half = int(_half_width(customers - largest).max())
     if customers <= max(_ALL_TERMS, servers + 2 * half):
         rest = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
         chances = finite_source_numbers(np.concatenate([ratios, rest], axis=-1))
     else:
         # As for `finite_source_all_busy`; the terms between c and the first that is added up are skipped by factorials.
         logs = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
-        first = np.clip(np.floor(customers - 1 / last.real) - half, servers, customers - 2 * half)
+        first = np.clip(np.floor(largest) - half, servers, customers - 2 * half)
         skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(customers - first + 1)
         steps = np.log(last) + np.log(customers - first - np.arange(2 * half))
         begin = logs[..., -1:] + (first - servers) * np.log(last) + skipped
