@@ -6,7 +6,7 @@ What is refused is compared in tests/test_engine_messages.py.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
@@ -14,8 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slipstick import Loop, Model, Simulation, TaskPool, Trees, ask, delay, dump, fork, phased_model, solve
-from slipstick.errors import NoAnswerError
+from slipstick import (
+    Barrier,
+    Loop,
+    Model,
+    Simulation,
+    TaskPool,
+    Trees,
+    ask,
+    barrier,
+    delay,
+    dump,
+    fork,
+    phased_model,
+    solve,
+)
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet
@@ -245,6 +259,28 @@ def test_a_loop_is_self_scheduled_in_chunks() -> None:
         "mean value has no approximation of waits for pool: pools of tasks are simulated, and bounds by their work and their "
         "longest path enclose them"
     )
+
+
+def test_tasks_are_a_tuple_a_list_or_what_a_generator_gives() -> None:
+    def tree(depth: int) -> Iterator[int]:
+        yield 2 if depth else 0
+        for _ in range(2 if depth else 0):
+            yield from tree(depth - 1)
+
+    written = Trees(((2, 2, 0, 0, 2, 0, 0),), min_size=2)
+    assert Trees([tree(2)], min_size=2) == written  # type: ignore[arg-type]
+    assert Trees([list(tree(2))], min_size=2) == written  # type: ignore[arg-type]
+    assert Loop(range(4)) == Loop([0, 1, 2, 3]) == Loop(each for each in (0, 1, 2, 3)) == Loop((0, 1, 2, 3))  # type: ignore[arg-type]
+
+
+def test_times_of_resources_are_numbers_of_seconds_too() -> None:
+    """Ten iterations of 1 ms in tasks of two on four processors: two rounds of tasks, each of 2 ms."""
+    pool = TaskPool(Loop(10, 2), 1e-3)  # type: ignore[arg-type]
+    model = phased_model((1, 4, ask("p") >> barrier("b")), resources={"p": pool, "b": Barrier(cost=5e-3)})  # type: ignore[arg-type]
+    assert solve(model)["time"] == pytest.approx(9e-3)
+    assert solve(model, {"p.leaf": 2e-3, "b.cost": 0.0})["time"] == pytest.approx(8e-3)
+    with pytest.raises(ModelError, match=r"the time of b.cost must be at least 0 s, got -1.0"):
+        phased_model((1, 4, barrier("b")), resources={"b": Barrier(cost=-1)})  # type: ignore[arg-type]
 
 
 def test_a_file_says_pools() -> None:

@@ -51,6 +51,7 @@ from slipstick.model.activity import (
     each_once,
     mapped,
     steps,
+    timed,
 )
 from slipstick.model.tasks import TaskSource
 from slipstick.vocabulary import (
@@ -1043,8 +1044,12 @@ _PLAINEST: Mapping[str, Callable[[], Resource]] = {"service": Station, "hold": L
 
 
 def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
-    """Add the plainest resource for each name that is used but not described."""
+    """Add the plainest resource for each name that is used but not described; times that are numbers become parameters."""
     resources = dict(given or {})
+    for name, each in resources.items():
+        numbers = [key for key in each.time_classes if not isinstance(getattr(each, key), Expr)]
+        times: dict[str, Any] = {key: timed(getattr(each, key), f"{name}.{key}") for key in numbers}
+        resources[name] = replace(each, **times)
     for node in each_once(bodies):
         for name in node.uses:
             if node.use in _PLAINEST and not is_processor(name):

@@ -24,7 +24,7 @@ class Loop:
 
     Parameters
     ----------
-    iterations : how many; or the work of each, in units [1]
+    iterations : how many; or the work of each, in units [1]: a list, or what a generator gives
     chunk : iterations of a task, of the last at most [1]
 
     >>> Loop(7, 3).problems()
@@ -37,6 +37,8 @@ class Loop:
     chunk: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.iterations, int):
+            object.__setattr__(self, "iterations", tuple(self.iterations))
         count = self.iterations if isinstance(self.iterations, int) else len(self.iterations)
         for what, each in (("iteration", count), ("iteration to a chunk", self.chunk)):
             if not 1 <= each <= MOST_NODES:
@@ -62,7 +64,7 @@ class Trees:
 
     Parameters
     ----------
-    shapes : of each tree the number of subtrees of each node, a node before its subtrees
+    shapes : of each tree the number of subtrees of each node, a node before its subtrees: a list, or what a generator gives
     min_size : nodes [1]
 
     Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two subtrees our extension.
@@ -75,6 +77,7 @@ class Trees:
     min_size: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "shapes", tuple(map(tuple, self.shapes)))
         if self.min_size < 1:
             raise ModelError(f"min_size must be at least 1, got {self.min_size}")
         if not self.shapes:

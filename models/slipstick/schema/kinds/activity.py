@@ -699,11 +699,9 @@ class TaskPoolSpec(ResourceSpec):
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)
-        work = said.pop("work", None) or said.pop("iterations", 1)
-        source: Loop | Trees = Loop(tuple(work) if isinstance(work, list) else work, said.pop("chunk", 1))
-        size = said.pop("min_size", 1)
+        source: Loop | Trees = Loop(said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1))
         try:
-            source = Trees(tuple(map(tuple, said.pop("trees"))), size) if self.trees is not None else source
+            source = Trees(said.pop("trees"), said.pop("min_size", 1)) if self.trees else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
         return system.TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
