@@ -700,8 +700,9 @@ class TaskPoolSpec(ResourceSpec):
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)
         source: Loop | Trees = Loop(said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1))
+        size = said.pop("min_size", 1)
         try:
-            source = Trees(said.pop("trees"), said.pop("min_size", 1)) if self.trees else source
+            source = Trees(said.pop("trees"), size) if self.trees else source
         except ModelError as error:
             values.refuse((*loc, "trees"), str(error))
         return system.TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
