@@ -433,6 +433,27 @@ def test_solve_of_a_small_model_loads_only_what_it_uses(tmp_path: Path, command:
     assert loaded(command, HEAVY - {"numpy", "tabulate"}, tmp_path) == "[] 0"
 
 
+NEEDS_NUMPY_TO_BE_CHECKED = {"my-trace": "what measured traces hold is checked in arrays, event by event"}
+"""Shipped studies whose check computes, and why."""
+
+CHECK_EACH = """
+import sys
+from pathlib import Path
+from slipstick.study.check import check_file
+for path in map(Path, sys.argv[1:]):
+    print(path.stem, check_file(path), "numpy" in sys.modules, flush=True)
+"""
+
+
+def test_a_shipped_study_is_valid_and_checked_without_numpy() -> None:
+    studies = sorted((Path(__file__).parents[2] / "specs" / "studies").glob("*.yaml"))
+    studies.sort(key=lambda each: each.stem in NEEDS_NUMPY_TO_BE_CHECKED)  # these last, for NumPy stays
+    done = subprocess.run([sys.executable, "-c", CHECK_EACH, *studies], capture_output=True, timeout=120, check=False)
+    assert not done.stderr
+    found = [line.split() for line in done.stdout.decode().splitlines()]
+    assert found == [[each.stem, "study", str(each.stem in NEEDS_NUMPY_TO_BE_CHECKED)] for each in studies]
+
+
 def loaded(command: list[str], libraries: set[str], folder: Path) -> str:
     """Give which of the libraries a command loads, and its status."""
     code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({libraries} & set(sys.modules)), status)"

@@ -200,6 +200,9 @@ def read_study(
         study = replace(study, spec=asking)
     if not problems:
         added = {key: each for question in questions.values() for key, each in question.answer_names.items()}
+        added = (
+            {key: dict(each) for key, each in added.items()} if fitted else added
+        )  # all of them, before anything is solved
         check_answer_names(study, added)
         _check_values(study, whole, points, added, questions)
     if problems:
@@ -327,7 +330,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
             else note
         )
         for question in questions
-        for note in question.notes
+        for note in question.notes()
     ]
     idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(

@@ -145,7 +145,7 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
         free = ((each.name, each.base, each.source) for each in found if each.base is not None)
         return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
 
-    return Question(lambda answers: FitsResult(fitted()), notes=odd, fitted_settings=laid)
+    return Question(lambda answers: FitsResult(fitted()), notes=lambda: odd, fitted_settings=laid)
 
 
 def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:

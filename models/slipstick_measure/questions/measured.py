@@ -69,7 +69,7 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     return Question(
         lambda answers: result,
         answer_names={name: each.units for name, each in result.named_answers().items()},
-        notes=[note for each in found.values() for note in each.notes],
+        notes=lambda: [note for each in found.values() for note in each.notes],
     )
 
 

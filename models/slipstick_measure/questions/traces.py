@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, unit_of
 from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_mean
+from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
+from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import Question
@@ -20,7 +23,7 @@ from slipstick_measure.results import TraceViews
 from slipstick_measure.specs import TracePictureSpec, TraceSpec
 from slipstick_measure.traces.readers import read_trace
 from slipstick_measure.traces.trace import ProgramTrace, trace_of
-from slipstick_measure.traces.views import network_called, views_of
+from slipstick_measure.traces.views import SwitchedNetwork, network_called, views_of
 
 MOST_FOLLOWED = 500_000
 """Events of a simulated run that are kept as its trace."""
@@ -92,34 +95,115 @@ def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
-    views = {name: _views(each, ("traces", name), study) for name, each in asked.items()}
+    found = {name: _AskedTrace(each, ("traces", name), study) for name, each in asked.items()}
+    for each in found.values():
+        each.check()
     return Question(
-        lambda answers: TracesResult(views),
-        answer_names={name: each.answer.units for name, each in views.items()},
-        notes=[note for each in views.values() for note in each.notes],
+        lambda answers: TracesResult({name: each.views for name, each in found.items()}),
+        answer_names={
+            name: _RunNames(each) if each.whole_run else each.views.answer.units for name, each in found.items()
+        },
+        notes=lambda: [note for each in found.values() for note in each.views.notes],
     )
 
 
-def _views(asked: TraceSpec, place: Place, study: StudyContext) -> TraceViews:
-    trace = _trace(asked, place, study)
-    network = None
-    if asked.machine is not None:
-        network = network_called(asked.machine, study.library, study.written((*place, "machine")).mark)
-    key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
-    first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
-    try:
-        return views_of(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, network)
-    except (ModelError, UnknownNameError) as error:
-        raise study.refusal((*place, "from" if key == "first" else key), str(error)) from None
+@dataclass(frozen=True)
+class _AskedTrace:
+    """A trace that a study asks for, by its place in it; its data are read, or a run is simulated, when it is looked at."""
 
+    spec: TraceSpec
+    place: Place
+    study: StudyContext
 
-def _trace(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
-    if asked.case is not None:
-        built = evaluator(asked.case, study.cases[asked.case], study.library).built
+    def check(self) -> None:
+        """Refuse a machine that is not there, and a case that cannot be traced."""
+        self.network()
+        if self.spec.case is None:
+            return
         try:
-            return trace_of(built.timeline(asked.cycles, MOST_FOLLOWED), asked.case)
+            need_model(self._built(self.spec.case).sample.model, "a timeline")
         except ModelError as error:
-            raise study.refusal((*place, "case"), str(error)) from None
+            raise self.study.refusal((*self.place, "case"), str(error)) from None
+
+    @property
+    def whole_run(self) -> bool:
+        """Say whether it is of a simulated run, and of no part of it, which only the run can tell is there."""
+        spec = self.spec
+        return spec.case is not None and not (spec.useful or spec.only or spec.first or spec.to or spec.window)
+
+    @cached_property
+    def views(self) -> TraceViews:
+        """What the trace shows."""
+        asked, trace = self.spec, self._trace()
+        key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
+        first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
+        try:
+            return views_of(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network())
+        except (ModelError, UnknownNameError) as error:
+            raise self.study.refusal((*self.place, "from" if key == "first" else key), str(error)) from None
+
+    def network(self) -> SwitchedNetwork | None:
+        """Give the network of the machine that contention is counted on, if one is named."""
+        if self.spec.machine is None:
+            return None
+        mark = self.study.written((*self.place, "machine")).mark
+        return network_called(self.spec.machine, self.study.library, mark)
+
+    def _trace(self) -> ProgramTrace:
+        if self.spec.case is None:
+            return _read(self.spec, self.place, self.study)
+        try:
+            return trace_of(self._built(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED), self.spec.case)
+        except ModelError as error:
+            raise self.study.refusal((*self.place, "case"), str(error)) from None
+
+    def _built(self, case: str) -> BuiltModel:
+        return evaluator(case, self.study.cases[case], self.study.library).built
+
+
+class _RunNames(Mapping[str, str]):
+    """The values of the trace of a simulated run, with their units; a check, which simulates nothing, goes by their kind."""
+
+    def __init__(self, trace: _AskedTrace) -> None:
+        self.trace = trace
+
+    def __getitem__(self, name: str) -> str:
+        kind, bracket, _ = name.partition("[")
+        if f"{kind}{bracket}" not in _OF_A_RUN:
+            raise KeyError(name)
+        return "s" if kind == "contention" and self.trace.spec.machine is None else unit_of(kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.trace.views.answer.values)
+
+    def __len__(self) -> int:
+        return len(self.trace.views.answer.values)
+
+
+_OF_A_RUN = frozenset(
+    [
+        "time",
+        "latency",
+        "one_processor_estimate",
+        "speedup",
+        "efficiency",
+        "parallel_efficiency",
+        "load_balance",
+        "communication_efficiency",
+        "account[",
+        "processors_lost[",
+        "concurrency",
+        "largest_concurrency",
+        "accesses",
+        "accesses[",
+        "hottest_object",
+        "contention[",
+    ]
+)
+"""Values of the trace of a simulated run, those of its parts up to the bracket."""
+
+
+def _read(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
     path = study.library.beside(table_called(asked.data) or asked.data, study.written((*place, "data")).mark)
     found = read_trace(path, unit=asked.unit)
     study.library.keep_hash(path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import ceil, log
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError
@@ -81,7 +82,7 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     between, access = spec.interconnect, spec.memory.access.value
     if between.kind != "multistage":
         return SwitchedNetwork(1, 0, access)
-    stages = round(np.ceil(np.log(between.ports.value) / np.log(between.radix.value) - 1e-9))
+    stages = ceil(log(between.ports.value, between.radix.value) - 1e-9)
     held = 2 * stages * between.hop.value + access if between.switching == "circuit" else 0.0
     return SwitchedNetwork(int(between.radix.value), stages, between.transfer.value + held)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
+from slipstick.errors import SpecError
 from slipstick.study.run import prepare, run
 from slipstick_measure.commands.measured import VIEWS
 from slipstick_measure.questions.traces import TracesResult
@@ -143,3 +144,23 @@ def test_what_a_study_cannot_trace_is_refused(
 ) -> None:
     assert main(["check", study(tmp_path, trace, more)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is between the brackets is looked up before anything is solved, when the study is run."""
+
+    def asking(value: str) -> str:
+        statement = f"statements:\n  s: {{says: x, value: '{value}', of: [one], about: 1 s, within: 1 s}}\n"
+        return study(tmp_path, "{case: base}", statement)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("slipstick.schema.inputs.BuiltModel.timeline", None)
+        assert main(["check", asking("contention[door]")]) == main(["check", asking("contention[dor]")]) == 0
+    assert main(["check", asking("contentoin[door]")]) == 2
+    said = capsys.readouterr().err
+    assert "statements.s.value: one, under of, has no value contentoin[door]; did you mean" in said
+    with pytest.raises(SpecError, match=r"has no value contention\[dor\]; did you mean 'contention\[door\]'"):
+        prepare(asking("contention[dor]"))
+    prepare(asking("contention[door]"))

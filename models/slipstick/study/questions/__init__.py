@@ -50,7 +50,7 @@ class Question:
     shares_of : gives the cases whose answers must have the share of every parameter
     named_values : values of cases that it reads by name, so that those derived from others are there
     points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
-    notes : what is odd about the files that it reads
+    notes : says what is odd about the files that it reads
     values : the values that it answers for; by default those that the study asks for
     name_problems : lists the names in it that are of no value, given the names of the values of each case, and of each
         answer that a question adds
@@ -62,7 +62,7 @@ class Question:
     shares_of: Callable[[], Collection[str]] = tuple
     named_values: Collection[str] = ()
     points: int = 0
-    notes: Sequence[Problem] = ()
+    notes: Callable[[], Sequence[Problem]] = tuple
     values: Sequence[str] = ()
     name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
     fitted_settings: Callable[[], Settings] = dict
