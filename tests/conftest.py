@@ -5,12 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from fcntl import LOCK_EX, LOCK_SH, flock
+from pathlib import Path
 from subprocess import DEVNULL, Popen
+from tempfile import NamedTemporaryFile
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
+from slipstick.sim.compiled.kernel import CompiledKernel
 
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
@@ -31,12 +36,31 @@ builder.closed("all", customers=1, at=0)
 CompiledKernel(builder.plan()).run(1)
 """
 _COMPILING = pytest.StashKey["Popen[bytes]"]()
+_LOCK = "SLIPSTICK_TESTS_COMPILING"  # the file whose lock the compiling process holds
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let one process compile the loop of the simulator for all workers, while they collect and run the first tests."""
+    """Let one process compile the loop of the simulator for all workers, while they collect and run the first tests.
+
+    It holds the lock of an open file for as long as it runs, and each worker waits for that lock before its first run.
+    """
     if getattr(session.config.option, "tx", None) and not hasattr(session.config, "workerinput"):
-        session.config.stash[_COMPILING] = Popen([sys.executable, "-c", COMPILE], stdout=DEVNULL, stderr=DEVNULL)
+        with NamedTemporaryFile(delete=False) as file:
+            flock(file, LOCK_EX)
+            session.config.stash[_COMPILING] = Popen(
+                [sys.executable, "-c", COMPILE], stdout=DEVNULL, stderr=DEVNULL, pass_fds=[file.fileno()]
+            )
+        os.environ[_LOCK] = file.name
+    elif path := os.environ.get(_LOCK):
+        run = CompiledKernel.run
+
+        def run_when_compiled(self: CompiledKernel, events: int) -> Any:
+            CompiledKernel.run = run  # type: ignore[method-assign]
+            with open(path) as file:
+                flock(file, LOCK_SH)
+            return run(self, events)
+
+        CompiledKernel.run = run_when_compiled  # type: ignore[method-assign]
 
 
 def pytest_collection_finish() -> None:
@@ -50,3 +74,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if compiling := session.config.stash.get(_COMPILING, None):
         compiling.kill()
         compiling.wait()
+        Path(os.environ.pop(_LOCK)).unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -19,6 +20,7 @@ from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study
 KIND = {each.folder: kind for kind, each in KINDS.items()}
 
 
+@cache
 def validator(kind: str) -> Any:
     schema = editor_schema(kind)
     jsonschema.Draft202012Validator.check_schema(schema)

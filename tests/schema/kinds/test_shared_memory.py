@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ def test_a_machine_that_cannot_be_is_refused_where_it_is_wrong(text: str, messag
     assert message in "\n".join(refused(tmp_path, text))
 
 
+@cache
 def validator() -> Any:
     return jsonschema.Draft202012Validator(editor_schema("machine"))
 
