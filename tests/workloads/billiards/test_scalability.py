@@ -57,7 +57,7 @@ def reached(value: Callable[[float], float], goal: float) -> float:
     """Find the balls, between 2 and 10^9, at which what grows with them comes to a goal."""
     low, high = 2.0, 1e9
     assert value(low) < goal < value(high)
-    for _ in range(80):
+    for _ in range(45):  # to 1e-12 of the balls
         middle = (low * high) ** 0.5
         low, high = (middle, high) if value(middle) < goal else (low, middle)
     return low

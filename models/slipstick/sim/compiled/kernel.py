@@ -8,6 +8,7 @@ rows whose columns have names here.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from importlib.util import find_spec
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -139,9 +140,8 @@ class CompiledKernel:
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
-        self.state = _enlarged(
-            _state(plan, 0 if trace is None else 4096), plan.population + 16, 2 * plan.population + 32
-        )
+        first = State._make(table.copy() for table in _state(plan, 0 if trace is None else 4096))
+        self.state = _enlarged(first, plan.population + 16, 2 * plan.population + 32)
         self._start()
 
     def _start(self) -> None:
@@ -245,8 +245,9 @@ class CompiledKernel:
         return found
 
 
+@lru_cache(maxsize=1)
 def _state(plan: Plan, traced: int) -> State:
-    """Make the tables of a run that is about to begin."""
+    """Make the tables of a run that is about to begin; they are kept for the next replication of the plan."""
     layout, draws, labels = Layout(plan), plan.draws, len(plan.labels)
     drawn = [_draw(*row) for row in plan.code]
     fixed = [each < 0 or draws[each].distribution.constant for each in drawn]
