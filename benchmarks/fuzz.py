@@ -1,5 +1,9 @@
 """Fuzz every command that reads: whatever files and options hold, the command ends with 0, 1, 2 or 130, soon and small.
 
+Soon is 5 s of processor time, unless the command said on standard error how long it takes: a bar with the time left of a
+study's points, or an estimate in words before what takes long (``slipstick limits``). Such inputs are counted as told, and
+stopped after a minute.
+
 An input is a command line with one file. The file is a shipped spec, sample or model of another tool, or a study made of
 parts that the tests have, changed in one to four places: values by hostile ones, numbers by factors, keys dropped, renamed
 and doubled, parts moved, nested, repeated and taken from other files, text damaged sign by sign and byte by byte. Each is
@@ -54,6 +58,9 @@ Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 SECONDS, MEMORY = 5.0, 3 << 28
 """Processor time, and memory beside that of the process the child is forked from, which holds the imports (a quarter GiB)."""
+TOLD = re.compile(r"\d+/\d+ \[[\d:]+<[\d:]+|about [\d,]+ s of processor time")
+MOST_TOLD = 60.0
+"""Seconds after which a command that said how long it takes is stopped."""
 BLOCK = 50
 MACHINE, WORKLOAD = "rs6000-43p-fast-ethernet", "dvsm/diff-request"
 
@@ -74,7 +81,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an input ended: ``status N``, ``traceback ...``, ``signal N``, ``over 5 s`` or ``over 1 GB``."""
+    """How an input ended: ``status N``, ``told``, ``traceback ...``, ``signal N``, ``over 5 s`` or ``over 1 GB``."""
 
     verdict: str
     seconds: float
@@ -83,7 +90,7 @@ class Outcome:
 
     @property
     def kept(self) -> bool:
-        return self.verdict in ("status 0", "status 1", "status 2", "status 130")
+        return self.verdict in ("status 0", "status 1", "status 2", "status 130", "told")
 
 
 # Files
@@ -487,12 +494,19 @@ def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
     if len(found) < len(inputs) and (not found or found[-1].memory <= MEMORY):
         number = os.WTERMSIG(code) if os.WIFSIGNALED(code) else 0
         late = number in (signal.SIGPROF, signal.SIGALRM)
-        found.append(Outcome(f"over {SECONDS:g} s" if late else f"signal {number}", 2 * SECONDS * late, 0.0, ""))
+        said = (folder / str(len(found)) / "said.txt").read_text(errors="replace") if late else ""
+        verdict = _late(said) if late else f"signal {number}"
+        found.append(Outcome(verdict, MOST_TOLD * late, 0.0, said[-1500:]))
     return found
 
 
+def _late(said: str) -> str:
+    """Judge what took long: told, if what the command said holds an estimate."""
+    return "told" if TOLD.search(said) else f"over {SECONDS:g} s"
+
+
 def _child(inputs: Sequence[Input], folder: Path) -> None:
-    """Run the inputs, each with 10 s of processor time; the process ends at once where that is over, or at 1 GB."""
+    """Run the inputs, each with a minute of processor time; the process ends at once where that is over, or at 1 GB."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
     resource.setrlimit(resource.RLIMIT_AS, (8 * MEMORY, 8 * MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -515,8 +529,8 @@ def _ended(made: Input, folder: Path, before: float) -> Outcome:
     os.chdir(folder)
     if made.name:
         Path(made.name).write_bytes(made.content)
-    signal.setitimer(signal.ITIMER_PROF, 2 * SECONDS)
-    signal.alarm(120)
+    signal.setitimer(signal.ITIMER_PROF, MOST_TOLD)
+    signal.alarm(600)
     start = process_time()
     with open("said.txt", "w+", encoding="utf-8") as said:
         sys.stdout = sys.stderr = said
@@ -529,15 +543,15 @@ def _ended(made: Input, folder: Path, before: float) -> Outcome:
             said.write("".join(traceback.format_exception(error)))
         seconds, memory = process_time() - start, _peak() - before
         said.seek(0)
-        words = said.read()[-1500:]
+        words = said.read()
     if verdict.startswith("status"):
         if "Traceback (most recent call last)" in words:
             verdict = "traceback printed"
         elif seconds > SECONDS:
-            verdict = f"over {SECONDS:g} s"
+            verdict = _late(words)
         elif memory > MEMORY:
             verdict = "over 1 GB"
-    return Outcome(verdict, seconds, memory, words)
+    return Outcome(verdict, seconds, memory, words[-1500:])
 
 
 def _peak() -> float:
@@ -700,7 +714,7 @@ def show(options: argparse.Namespace, index: int, verdict: str) -> None:
     """Print an input with the fewest lines."""
     with tempfile.TemporaryDirectory() as folder:
         made = smallest(
-            drawn(options.seed, index, options.only), verdict, Path(folder) / "case", 60 if "over" in verdict else 200
+            drawn(options.seed, index, options.only), verdict, Path(folder) / "case", 6 if "over" in verdict else 200
         )
         outcome = answered([made], Path(folder) / "case")[0]
     print(f"\n--seed {options.seed} --case {index}: {outcome.verdict}; slipstick {' '.join(made.arguments)}")

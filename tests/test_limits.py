@@ -13,7 +13,7 @@ import pytest
 from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
-from slipstick.limits import LIMITS, check_cost, given_limits, limited
+from slipstick.limits import LIMITS, TELL, TOLD, added_up, check_cost, given_limits, limited
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine
 from slipstick_measure.traces.readers import read_trace
@@ -37,6 +37,41 @@ def test_the_number_that_a_refusal_names_is_enough(name: str, over: float) -> No
     with limited({name: told}):
         check_cost(name, cost, "this", "ask for less")
     assert not given_limits()
+
+
+def test_what_takes_long_is_told_before_it_is_paid() -> None:
+    told: list[str] = []
+    token, each = TELL.set(told.append), LIMITS["lattice"].seconds
+    try:
+        check_cost("lattice", 0.9 * TOLD / each, "this", "ask for less")
+        check_cost("lattice", 0.9 * TOLD / each, "that", "ask for less", points=4)
+    finally:
+        TELL.reset(token)
+    assert told == ["that at each of 4 points: about 18 s of processor time"]
+
+
+def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--set", "bodies=1e6", "--set", "steps=100"]
+    assert main(["counts", "barnes", *sizes, "--limit", "counting=10"]) == 1
+    words = "counting barnes takes 25,911 s; the limit is 10: take a smaller size, or allow more with --limit counting=27000"
+    assert words in capsys.readouterr().err
+
+
+def test_points_that_belong_together_are_within_one_limit() -> None:
+    with added_up() as spent:
+        check_cost("states", 10_000, "this", "ask for less", points=2)
+        with pytest.raises(NoAnswerError, match="for each of many points; together they are over the limit"):
+            check_cost("states", 12_000, "this", "ask for less")
+    assert spent == [pytest.approx(2 / 3), 0.4]
+    check_cost("states", 12_000, "this", "ask for less")
+
+
+def test_a_page_leaves_out_a_grid_that_takes_more_than_an_answer_may(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    wanted = ["page", "central-server", "-o", str(page), "--limit"]
+    for most, fixed in (("lattice=1e5", True), ("lattice=1e6", False)):
+        assert main([*wanted, most]) == 0
+        assert ("more than the limits of one answer allow" in page.read_text()) == fixed
 
 
 def test_a_limit_holds_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,7 +83,7 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
             "a timeline takes a model",
         ),
         ("seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: own.tme > 1 s}}", "there is no name 'own.tme'"),
-        ("vary: {population.processors: [1, 2, 1]}", 'vary."population.processors".2: 1 stands here twice'),
+        ("vary: {method: [closed-form, mean-value, closed-form]}", "vary.method.2: closed-form stands here twice"),
         ("rank: {cases: [base, base]}", "rank.cases.1: base stands here twice; leave it out once"),
         ("rank: {of: [parameters.work, parameters.work]}", "rank.of.1: parameters.work stands here twice"),
     ],

@@ -42,7 +42,7 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
-from slipstick.limits import LIMITS, limit
+from slipstick.limits import LIMITS, TELL, limit
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ def _tell_points(kept: Kept, points: int | None) -> None:
 @click.argument("program")
 @out_option
 @set_option
+@model_limit_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
     """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water, raytrace.
@@ -294,6 +295,7 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
+    TELL.set(lambda words: echo(words, err=True))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -316,7 +316,8 @@ def check_size(closed: ClosedPart, marginals: bool = False) -> None:
         singles = 200 + 4 * classes * stations + classes * stations**2 // 4
         steps = places * (singles + 4 * classes * varying * (planes + listed))
     what = f"the lattice of populations {vector} takes {steps:,} steps"
-    check_cost("lattice", steps, what, "ask for linearizer or schweitzer, which do not grow with it")
+    otherwise = "ask for linearizer or schweitzer, which do not grow with it"
+    check_cost("lattice", steps, what, otherwise, points=len(closed.demand))
 
 
 def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:

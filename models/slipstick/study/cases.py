@@ -58,23 +58,24 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repea
     ----------
     spec : checked: a list, or a range
     node, path : where it is written
-    repeated : a value may stand there twice, as where axes move together
+    repeated : a name may stand there twice, as where axes move together
 
     Raises
     ------
-    SpecError : the ends are of different dimensions, there are too many values, or one stands there twice
+    SpecError : the ends are of different dimensions, there are too many values, or a name stands there twice
     """
     if isinstance(spec, AxisSpec):
         return _RangeReader(spec, node, path).values()
     assert isinstance(node, Listing)
     if not node.items:
         raise _problem(node.mark, path, "an axis needs at least one value")
-    seen = set[object]()
-    for index, each in enumerate(() if repeated else node.items):
-        if isinstance(each, Scalar):
-            if each.value in seen:
-                raise _problem(each.mark, (*path, index), f"{each.text} stands here twice; leave it out once")
-            seen.add(each.value)
+    if not repeated and numbers_of(node.items) is None:  # each name is a model of its own
+        seen = set[object]()
+        for index, each in enumerate(node.items):
+            if isinstance(each, Scalar):
+                if each.value in seen:
+                    raise _problem(each.mark, (*path, index), f"{each.text} stands here twice; leave it out once")
+                seen.add(each.value)
     return node.items
 
 

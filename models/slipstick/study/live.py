@@ -14,6 +14,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law import Law
+from slipstick.limits import added_up
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
@@ -139,10 +140,13 @@ def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveMo
     names = _ranked({name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over)[:_AXES]
     if form is None or not names:
         return replace(found, fixed=f"answers by {method} do not run in a page")
-    for reach in _GRID_REACHES:
-        sliders = [_slider(known[name], values[name], built, reach) for name in names]
-        if grid := _grid(form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE):
-            return replace(found, grid=grid, values={name: values[name] for name in names}, sliders=sliders)
+    with added_up() as spent:
+        for reach in _GRID_REACHES:
+            sliders = [_slider(known[name], values[name], built, reach) for name in names]
+            if grid := _grid(form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE):
+                return replace(found, grid=grid, values={name: values[name] for name in names}, sliders=sliders)
+            if sum(spent) > 1:
+                return replace(found, fixed="the points of a grid take more than the limits of one answer allow")
     return replace(found, fixed="some of the points of a grid around these values have no answer")
 
 
