@@ -242,8 +242,8 @@ def test_a_processor_of_its_own_and_that_of_another() -> None:
     builder = Builder()
     builder.station("own", copies=2)
     builder.serve("own", constant(1.0), "mine", where=Where.OWN)
-    builder.aim_in_turn(2)
-    builder.serve("own", constant(2.0), "yours", where=Where.AIMED)
+    builder.next_destination(2)
+    builder.serve("own", constant(2.0), "yours", where=Where.DESTINATION)
     builder.once("all", [0, 0])
     assert [(who, label, end) for who, label, _, end in story(builder)] == [
         (0, "mine", 1.0),

@@ -28,7 +28,7 @@ def two_quantities() -> None:
     builder.delay(constant(2.0), "work")
 
 
-def two_gates() -> None:
+def two_tallies() -> None:
     builder = Builder()
     builder.admit("jobs")
     builder.admit("jobs")
@@ -129,7 +129,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "station bus: a simulation needs every rate to be above 0, got 0",
     ),
-    (two_gates, ModelError, "two gates are called jobs"),
+    (two_tallies, ModelError, "two tallies are called jobs"),
     (nowhere, UnknownNameError, "there is no mark 'cpx'; did you mean 'cpu'?"),
     (
         lambda: Plan((), (CustomerGroup("a", "once", (0,)), CustomerGroup("b", "closed", (0,)))),

@@ -45,7 +45,7 @@ class Layout:
     cycles, cycle_time : by group, cycles ended and the sum of their times [s]
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by group, the first of its labels' sums over the cycles ended [s]
-    tried, refused : by gate, how many came, and how many of them were sent away
+    tried, refused : by tally, how many came, and how many of them were sent away
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
@@ -57,7 +57,7 @@ class Layout:
         self.area, self.use, self.done = self._add(3, len(plan.resources))
         booked = self._add(len(plan.labels), len(plan.groups))
         self.labels, self.booked = len(plan.labels), booked[0] if booked else [self.width] * len(plan.groups)
-        self.tried, self.refused = self._add(2, len(plan.gates))
+        self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 

@@ -53,7 +53,7 @@ def _lost(chain: str) -> str:
 
 
 def _abandoned(place: Place) -> str:
-    """Name the gate that counts customers that abandon a queue, and the stream of times after which they do."""
+    """Name the tally that counts customers that abandon a queue, and the stream of times after which they do."""
     return f"{place[0]} abandons {place[1]}"
 
 
@@ -72,12 +72,12 @@ class FlatNetwork:
 
     Attributes
     ----------
-    plan : what the simulator runs; its labels and gates are `_served`, `_waited` and `_thinking`
+    plan : what the simulator runs; its labels and tallies are `_served`, `_waited` and `_thinking`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
     told : the same as the network tells them: a demand is one visit, however it is split [1]
     service : mean time of a visit [s]
-    first : where the passages of a chain with gates are counted, and visits there in a cycle
+    first : where the passages of a chain with tallies are counted, and visits there in a cycle
 
     Raises
     ------
@@ -255,7 +255,7 @@ class FlatNetwork:
                 yield probability, target
 
     def _visit(self, chain: str, place: Place) -> None:
-        """Visit a station; where the chain may lose customers, count them at a gate."""
+        """Visit a station; where the chain may lose customers, count them at a tally."""
         builder, (label, station) = self.builder, place
         queue, scv = self.model.stations[station], self.columns.get(f"stations.{station}.scv.{label}")
         time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
@@ -452,7 +452,7 @@ class _Seen:
         return self.cycles(chain) - self.sum(left)
 
     def passages(self, place: Place) -> Array:
-        """Pick the visits of a class to a station: counted at a gate, or as many as there must be."""
+        """Pick the visits of a class to a station: counted at a tally, or as many as there must be."""
         chain = self.chain_of[place[0]]
         if chain in self.flat.first:
             return self._at_gate(self.layout.tried, place) - self._at_gate(self.layout.refused, place)
@@ -463,9 +463,9 @@ class _Seen:
         return self._booked(_served(place)) + self._booked(_waited(place))
 
     def _at_gate(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
-        """Pick what was counted at a gate of a place, if it has one."""
-        gates = self.flat.plan.gates
-        return self.sum(self._column(columns[gates.index(each)]) for each in gates if each == name(place))
+        """Pick what was counted at a tally of a place, if it has one."""
+        tallies = self.flat.plan.tallies
+        return self.sum(self._column(columns[tallies.index(each)]) for each in tallies if each == name(place))
 
     def _busy(self, place: Place) -> Array:
         """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""

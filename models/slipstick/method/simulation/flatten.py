@@ -361,10 +361,10 @@ class _Writer:
             return
         processors = 1 + self.others if self.members == 1 else self.members
         if step.resource == "other":
-            self.builder.aim_at_random(processors, f"{step.name}:other")
+            self.builder.draw_destination(processors, f"{step.name}:other")
         else:
-            self.builder.aim_in_turn(processors)
-        self.builder.serve(OWN, time, step.name, wait=wait, where=Where.AIMED)
+            self.builder.next_destination(processors)
+        self.builder.serve(OWN, time, step.name, wait=wait, where=Where.DESTINATION)
 
     def _most_at_once(self) -> int:
         """Count the other processors that a single one uses at the same time at most: one for each branch or item."""

@@ -422,11 +422,11 @@ def _accesses(result: Result) -> dict[str, Estimate]:
     """Estimate the accesses to words and flags of each lock that has a home, from that node and from others, an acquisition."""
     layout, found = result.layout, {}
     names = [each.name for each in result.plan.locks]
-    for gate, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.gates):
+    for tally, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.tallies):
         if kind == ACCESSES:
-            taken, local = result.column(layout.taken[names.index(name)]), result.column(layout.refused[gate])
+            taken, local = result.column(layout.taken[names.index(name)]), result.column(layout.refused[tally])
             found[f"accesses[{name},local]"] = result.ratio(local, taken)
-            found[f"accesses[{name},remote]"] = result.ratio(result.column(layout.tried[gate]) - local, taken)
+            found[f"accesses[{name},remote]"] = result.ratio(result.column(layout.tried[tally]) - local, taken)
     return found
 
 

@@ -54,7 +54,7 @@ def _columns(whole: str, times: str = "") -> np.dtype[Any]:
 
 
 TOKEN = _columns(
-    "pc customer group parent index aim label wait rank left latest before after passed turn next key order event "
+    "pc customer group parent index destination label wait rank left latest before after passed turn next key order event "
     "event_kind station delayed child sibling excludes elsewhere",
     "since begun waited work requested finish last since_request place patience",
 )
@@ -66,7 +66,7 @@ RESOURCE = _columns(
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
 GROUP = _columns("kind start arrivals arrived responses stats booked")
 RUN = _columns(
-    "planned events_planned free free_count alive chunk chunk_left running rows traced wanted events locks gates pipelines "
+    "planned events_planned free free_count alive chunk chunk_left running rows traced wanted events locks tallies pipelines "
     "barriers",
     "now",
 )
@@ -256,7 +256,7 @@ def _state(plan: Plan, traced: int) -> State:
     run[0].free = run[0].running = -1
     run[0].chunk = run[0].chunk_left = chunk(plan)
     run[0].alive, run[0].locks = plan.population, len(plan.stations)
-    run[0].gates, run[0].pipelines = (min(each, default=0) for each in (layout.tried, layout.passes))
+    run[0].tallies, run[0].pipelines = (min(each, default=0) for each in (layout.tried, layout.passes))
     run[0].barriers = 1 + 3 * len(plan.resources)
     return State(
         code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
@@ -294,7 +294,7 @@ def _whole(numbers: Any) -> Ints:
 
 def _draw(op: int, *operands: int) -> int:
     """Give the draw that an instruction takes a value from, or -1."""
-    first = {Op.DELAY: 0, Op.AIM_AT_RANDOM: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0, Op.PATIENCE: 0}
+    first = {Op.DELAY: 0, Op.DRAW_DESTINATION: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0, Op.PATIENCE: 0}
     place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
     return -1 if place is None else operands[place]
 

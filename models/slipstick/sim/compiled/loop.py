@@ -203,9 +203,9 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     t.customer, t.group, t.parent, t.index = customer, group, parent, index
     t.passed, t.turn, t.before, t.after = 0, -1, -1, -1
     t.child, t.sibling, t.event = -1, -1, -1
-    t.aim, t.excludes, t.order, t.patience = 0, 0, 0, -1.0
+    t.destination, t.excludes, t.order, t.patience = 0, 0, 0, -1.0
     if parent >= 0:
-        t.aim = s.token[parent].aim
+        t.destination = s.token[parent].destination
         t.sibling = s.token[parent].child
         s.token[parent].child = token
     t.since = t.begun = now
@@ -546,8 +546,8 @@ def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
     t, station = s.token[token], code[1]
     if code[5] == Where.OWN:
         station += t.customer
-    elif code[5] == Where.AIMED:
-        station += t.aim
+    elif code[5] == Where.DESTINATION:
+        station += t.destination
     t.label, t.wait, t.rank = code[3], code[4], code[6]
     if code[7] > 0:
         t.place = take_value(s, code[7] - 1)
@@ -564,7 +564,7 @@ def whole(count: float, value: float) -> int:
 
 @inlined
 def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
-    """AIM_AT_RANDOM, AIM_IN_TURN, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next instruction, or the customer aimed at."""
+    """DRAW_DESTINATION, NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next instruction, or the destination."""
     t = s.token[token]
     if op == Op.CHOOSE:
         option = code[2]
@@ -583,20 +583,20 @@ def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
             s.registers[token, code[1]] -= 1
     elif op == Op.SWITCH:
         t.pc = s.targets[code[1] + t.index]
-    elif op == Op.AIM_AT_RANDOM:
-        t.aim = code[2] + (t.customer - code[2] + 1 + int(value * (code[3] - 1))) % code[3]
+    elif op == Op.DRAW_DESTINATION:
+        t.destination = code[2] + (t.customer - code[2] + 1 + int(value * (code[3] - 1))) % code[3]
     else:
-        t.aim = code[1] + (t.customer - code[1] + 1 + t.index % (code[2] - 1)) % code[2]
+        t.destination = code[1] + (t.customer - code[1] + 1 + t.index % (code[2] - 1)) % code[2]
     return True
 
 
 @inlined
 def admit(s: State, token: int, code: Row) -> bool:
     """ADMIT."""
-    gate = s.run[0].gates + 2 * code[1]
-    s.stats[gate] += 1.0
+    tally = s.run[0].tallies + 2 * code[1]
+    s.stats[tally] += 1.0
     if code[3] > 0 and s.resource[code[2]].present >= code[3]:
-        s.stats[gate + 1] += 1.0
+        s.stats[tally + 1] += 1.0
         s.token[token].pc = code[4]
     return True
 
@@ -604,11 +604,11 @@ def admit(s: State, token: int, code: Row) -> bool:
 @inlined
 def count_access(s: State, token: int, code: Row) -> bool:
     """COUNT_ACCESS."""
-    gate, run = s.run[0].gates + 2 * code[1], s.run[0]
-    s.stats[gate] += 1.0
+    tally, run = s.run[0].tallies + 2 * code[1], s.run[0]
+    s.stats[tally] += 1.0
     waits = code[3] >= 0 and s.queue[s.resource[run.locks + code[3]].queue, 0] >= 0
     if code[2] < 0 or (code[2] == s.token[token].customer and not waits):
-        s.stats[gate + 1] += 1.0
+        s.stats[tally + 1] += 1.0
     return True
 
 

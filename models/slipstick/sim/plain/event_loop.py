@@ -25,7 +25,7 @@ class Token:
     registers : loop counters
     parent : the token that forked it
     index : number of the branch or item
-    aim : the customer aimed at
+    destination : the customer that its requests go to
     begun : start of the cycle, or of its response time [s]
     label, wait, rank : of the visit or wait under way
     waited, work, requested, finish : at a station, time waited, service left and requested, and its end [s]
@@ -43,7 +43,7 @@ class Token:
     registers: list[int]
     parent: Token | None = None
     index: int = 0
-    aim: int = 0
+    destination: int = 0
     begun: float = 0.0
     since: float = 0.0
     pc: int = 0

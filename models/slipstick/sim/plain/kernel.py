@@ -51,7 +51,7 @@ class Kernel(EventLoop):
     responses : times of the cycles ended, by group, until they are taken [s]
     draws : values of each random quantity
     pools : tokens of open groups that have left, to be used again
-    tried, refused : by gate, number of arrivals, and of arrivals turned away
+    tried, refused : by tally, number of arrivals, and of arrivals turned away
     passes, spans : by pipeline, number of executions, and their times added up [s]
     alive : customers of a program that have not ended
     """
@@ -81,7 +81,7 @@ class Kernel(EventLoop):
         self.locks = [SimulatedLock(self, each) for each in plan.locks]
         self.task_pools = [SimulatedPool(each, self.locks) for each in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
-        self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
+        self.tried, self.refused = [0] * len(plan.tallies), [0] * len(plan.tallies)
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
         self.tables: dict[str, Sequence[Any]] = {
             "draw": self.draws,
@@ -138,8 +138,8 @@ class Kernel(EventLoop):
     def token(self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
         """Make a token that begins now."""
         booked, registers = [0.0] * len(self.plan.labels), [0] * self.plan.registers
-        aim = 0 if parent is None else parent.aim
-        return Token(customer, group, booked, registers, parent, index, aim, self.now, self.now)
+        destination = 0 if parent is None else parent.destination
+        return Token(customer, group, booked, registers, parent, index, destination, self.now, self.now)
 
     def snapshot(self, now: float) -> None:
         """Write a row of statistics."""
@@ -207,7 +207,7 @@ class Kernel(EventLoop):
         if place is not None:
             token.place = next(place)
         if where:
-            station += token.customer if where == Where.OWN else token.aim
+            station += token.customer if where == Where.OWN else token.destination
         self.stations[station].enter(token, next(draw), now)
         return False
 
@@ -216,15 +216,15 @@ class Kernel(EventLoop):
         token.patience, token.elsewhere = next(draw), elsewhere
         return True
 
-    def aim_at_random(self, draw: Draws, first: int, customers: int, token: Token, now: float) -> bool:
+    def draw_destination(self, draw: Draws, first: int, customers: int, token: Token, now: float) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
         far = int(next(draw) * (customers - 1))
-        token.aim = first + (token.customer - first + 1 + far) % customers
+        token.destination = first + (token.customer - first + 1 + far) % customers
         return True
 
-    def aim_in_turn(self, first: int, customers: int, token: Token, now: float) -> bool:
+    def next_destination(self, first: int, customers: int, token: Token, now: float) -> bool:
         """Choose the j-th of the other customers, j the number of the branch or item."""
-        token.aim = first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
+        token.destination = first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
         return True
 
     def choose(self, draw: Draws, first: int, count: int, token: Token, now: float) -> bool:
@@ -258,18 +258,18 @@ class Kernel(EventLoop):
         token.pc = self.plan.targets[first + token.index]
         return True
 
-    def admit(self, gate: int, station: int, most: int, elsewhere: int, token: Token, now: float) -> bool:
+    def admit(self, tally: int, station: int, most: int, elsewhere: int, token: Token, now: float) -> bool:
         """Count an arrival, and turn it away where the station is full."""
-        self.tried[gate] += 1
+        self.tried[tally] += 1
         if most and self.stations[station].present >= most:
-            self.refused[gate] += 1
+            self.refused[tally] += 1
             token.pc = elsewhere
         return True
 
-    def count_access(self, gate: int, home: int, told: SimulatedLock | None, token: Token, now: float) -> bool:
+    def count_access(self, tally: int, home: int, told: SimulatedLock | None, token: Token, now: float) -> bool:
         """Count an access to a word or flag of a lock; the flag of the next holder, where one waits, is never local."""
-        self.tried[gate] += 1
-        self.refused[gate] += home < 0 or (home == token.customer and not (told is not None and told.queue))
+        self.tried[tally] += 1
+        self.refused[tally] += home < 0 or (home == token.customer and not (told is not None and told.queue))
         return True
 
     def start_response(self, token: Token, now: float) -> bool:

@@ -32,7 +32,7 @@ LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 again at each release; a queue of processors, each spinning on a word of its own."""
 
 ACCESSES = "accesses"
-"""Begins the name of the gate that counts the accesses of a lock; the name of the lock ends it."""
+"""Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -106,7 +106,7 @@ class Builder:
         self._targets: list[int] = []
         self._cumulative: list[float] = []
         self._counts: list[float] = []
-        self._gates: list[str] = []
+        self._tallies: list[str] = []
         self._pipelines: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._later: list[tuple[list[int], int, str]] = []
@@ -136,10 +136,10 @@ class Builder:
         self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock; where its word has a home, a gate counts its accesses, and those to the own node as turned away."""
+        """Add a lock; where its word has a home, a tally counts its accesses, and those to the own node as turned away."""
         self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
         if self._locks[name][2].home is not None:
-            self._gates.append(f"{ACCESSES}:{name}")
+            self._tallies.append(f"{ACCESSES}:{name}")
 
     def permits(self, name: str, number: int, noun: str = "permits") -> None:
         """Add a resource that a number of members hold at a time, or a counter of units, at no cost."""
@@ -207,20 +207,20 @@ class Builder:
         place = 1 + self.draw(f"{station}:order", UNIFORM) if random else 0
         self.emit(Op.SERVE, first, draw, self.label(name), waiting, where, rank, place)
 
-    def aim_at_random(self, customers: int, stream: str) -> None:
-        """Aim at one of the other customers at random."""
-        self.emit(Op.AIM_AT_RANDOM, self.draw(stream, UNIFORM), 0, customers)
+    def draw_destination(self, customers: int, stream: str) -> None:
+        """Send the requests that follow to one of the other customers, at random."""
+        self.emit(Op.DRAW_DESTINATION, self.draw(stream, UNIFORM), 0, customers)
 
-    def aim_in_turn(self, customers: int) -> None:
-        """Aim at the j-th other customer, for branch or item j."""
-        self.emit(Op.AIM_IN_TURN, 0, customers)
+    def next_destination(self, customers: int) -> None:
+        """Send the requests that follow to the j-th other customer, for branch or item j."""
+        self.emit(Op.NEXT_DESTINATION, 0, customers)
 
-    def admit(self, gate: str, station: str | None = None, most: int = 0, otherwise: str = "") -> None:
+    def admit(self, tally: str, station: str | None = None, most: int = 0, otherwise: str = "") -> None:
         """Count an arrival; with `most` customers at the station, turn it away to the mark `otherwise` and count that too."""
-        if gate in self._gates:
-            raise ModelError(f"two gates are called {gate}")
-        self._gates.append(gate)
-        pc = self.emit(Op.ADMIT, len(self._gates) - 1, self._number(station) if station else 0, most, -1)
+        if tally in self._tallies:
+            raise ModelError(f"two tallies are called {tally}")
+        self._tallies.append(tally)
+        pc = self.emit(Op.ADMIT, len(self._tallies) - 1, self._number(station) if station else 0, most, -1)
         if most:
             self._later.append((self._code[pc], 4, otherwise))
 
@@ -417,9 +417,9 @@ class Builder:
     def _access(self, lock: LockPlan, implementation: LockImplementation, told: int = -1) -> None:
         """Access the word or, where a lock is released to the next of its queue, the flag of that processor."""
         if implementation.home is not None:
-            gate = self._gates.index(f"{ACCESSES}:{lock.name}")
+            tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
             for home in (implementation.home, *[-1] * implementation.own_flags):
-                self.emit(Op.COUNT_ACCESS, gate, home, told)
+                self.emit(Op.COUNT_ACCESS, tally, home, told)
         if implementation.word is not None:
             label = lock.label
             self.serve(implementation.word, implementation.access, label, stream=f"{label}:access", wait=label)
@@ -476,7 +476,7 @@ class Builder:
             cumulative=tuple(self._cumulative),
             counts=tuple(self._counts),
             registers=self._registers,
-            gates=tuple(self._gates),
+            tallies=tuple(self._tallies),
             pipelines=tuple(self._pipelines),
         )
 

@@ -35,8 +35,8 @@ class Op(IntEnum):
     SERVE = (
         1  # station, draw, label, label of the wait, where (see Where), rank, draw of the place in a random queue + 1
     )
-    AIM_AT_RANDOM = 2  # draw, first customer, customers: aim at one of the other customers at random
-    AIM_IN_TURN = 3  # first customer, customers: aim at the j-th other customer, for branch or item j
+    DRAW_DESTINATION = 2  # draw, first customer, customers: send requests to one of the others, at random
+    NEXT_DESTINATION = 3  # first customer, customers: send requests to the j-th other, for branch or item j
     CHOOSE = 4  # draw, first target, targets
     JUMP = 5  # target
     SET_COUNT = 6  # register, count, draw: a fraction of the count is the probability of one more
@@ -59,8 +59,8 @@ class Op(IntEnum):
         22  # lock, label, register, draw, target: hold the lock if the ticket is called, else wait for a release
     )
     BARRIER = 23  # barrier, parties, label
-    ADMIT = 24  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
-    COUNT_ACCESS = 25  # gate, processor that it is local to (-1: any), lock whose next holder is told (or -1)
+    ADMIT = 24  # tally, station, capacity (0: unlimited), target of an arrival that is turned away
+    COUNT_ACCESS = 25  # tally, processor that it is local to (-1: any), lock whose next holder is told (or -1)
     START_RESPONSE = 26  # the response time begins here
     WAIT = 27  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
     GIVE = 28  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
@@ -77,7 +77,7 @@ class Where(IntEnum):
 
     FIXED = 0
     OWN = 1  # of the customer itself
-    AIMED = 2  # of the customer aimed at
+    DESTINATION = 2  # of the customer that the request goes to
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Plan:
     stations, locks : resources, locks and permits; their statistics are kept in this order
     pools : tasks that customers take
     barriers : their names
-    gates : names of the places where arrivals are counted and may be turned away
+    tallies : names of the tallies of arrivals, each with those that are turned away
     pipelines : their names; how long they take is added up
     labels : names that time is booked to
     groups : groups of customers
@@ -233,7 +233,7 @@ class Plan:
     cumulative: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()
     registers: int = 0
-    gates: tuple[str, ...] = ()
+    tallies: tuple[str, ...] = ()
     pipelines: tuple[str, ...] = ()
     once: bool = field(init=False)
 
