@@ -24,7 +24,7 @@ def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rat
     a0, a2 = np.diag([quiet, burst]), rate * np.eye(2)
     moves = np.array([[-begins, begins], [ends, -ends]])
     a1, r = moves - a0 - a2, np.zeros((2, 2))
-    for _ in range(1_000):
+    for _ in range(3_000):
         r = -(a0 + r @ r @ a2) @ np.linalg.inv(a1)
     balance = moves - a0 + r @ a2
     start = np.linalg.lstsq(np.vstack([balance.T, np.linalg.inv(np.eye(2) - r).sum(axis=1)]), [0, 0, 1], rcond=None)[0]
@@ -38,6 +38,8 @@ def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rat
         ((0.9, 0.1, 0.1, 0.1, 1.0), 1.702166),
         ((0.0, 2.0, 0.3, 0.3, 2.0), 1.884437),
         ((1.0, 2.0, 1.0, 1.0, 2.0), 3.213614),
+        # More than is served comes in a burst, so that levels rise up to some hundred customers.
+        ((20.0, 150.0, 1 / 9, 1.0, 100.0), 9.506624),
     ],
 )
 def test_one_server_has_the_matrix_geometric_answer(numbers: tuple[float, ...], present: float) -> None:

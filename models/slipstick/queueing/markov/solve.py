@@ -105,7 +105,7 @@ def _point(point: NetworkPoint, error: float, limit: float | None, method: str |
         space, chain = _explored(point, None, limit)
         return _answers(point, space, chain, stationary(chain, method, known), 0.0)
     truncation, rising = _first_cut(point, error), 0
-    while rising < 2:
+    while rising < 2 or (point.network.bursts is not None and not point.network.losses):  # levels rise in a burst
         space, chain = _explored(point, truncation, limit)
         pi = stationary(chain, method, known)
         beyond, missing, ratio = _tail(space, chain, pi)
