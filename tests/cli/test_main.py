@@ -72,6 +72,14 @@ def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> N
     assert slip("check", "x.yaml").out == "x.yaml: a valid activity\n"
 
 
+def test_of_several_methods_those_that_answer_are_shown(slip: Run) -> None:
+    for others, said in (("bounds", "mean-value has no answer"), ("mean-value", "by mean-value: no answer")):
+        status, out, err = slip("solve", "task-pool", "--with", f"closed-form,mean-value,{others}")
+        assert (status, err) == (1, "")
+        assert f"{said}: mean value has no approximation of waits for loop" in " ".join(out.split())
+        assert "throughput" in out
+
+
 def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> None:
     law = ["solve", "law/flow-line", "--set", "items=3", "--set", "once=1 us", "--set", "longest=3 us"]
     why = "law flow-line holds for items >= 1 and once >= longest only"

@@ -449,13 +449,13 @@ def solve(
         from slipstick.results.question import answer_document
 
         print_json({"answers": list(map(answer_document, answers))})
-    elif failed:
+    elif len(failed) == len(answers):
         raise NoAnswerError(failed[0])
     else:
         from slipstick.report.answer import answers_text
 
         together = None
-        if len(answers) > 1:
+        if len(answers) - len(failed) > 1:
             from slipstick.method.agreement import agreement
 
             together = agreement(answers[0].model, answers)

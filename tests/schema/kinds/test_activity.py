@@ -107,11 +107,7 @@ POOL_ERRORS = [
         "trees: [[2, 0]]",
         "resources.stack.trees: node 0 of a tree has 2 subtrees, but 1 follow it",
     ),
-    (
-        "iterations: 9, ",
-        "",
-        "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them",
-    ),
+    ("iterations: 9, ", "", "write one of iterations, work and trees: the tasks of a pool"),
     ("trees: [[2, 0, 0]]", "trees: [[2, 0, 0]], chunk: 2", "chunk is of a loop; a pool of trees has none"),
     ("iterations: 9, ", "iterations: 9, min_size: 2, ", "min_size is of trees; a pool of a loop has none"),
     (

@@ -690,9 +690,7 @@ class TaskPoolSpec(ResourceSpec):
 
     def check_rules(self) -> None:
         if sum(each is not None for each in (self.iterations, self.work, self.trees)) != 1:
-            raise broken_rule(
-                "the tasks of a pool are iterations of a loop, the work of each, or trees: write one of them"
-            )
+            raise broken_rule("write one of iterations, work and trees: the tasks of a pool")
         other, kind = ({"chunk"}, "a loop") if self.trees else ({"min_size", "interior"}, "trees")
         for key in sorted(other & self.model_fields_set):
             raise broken_rule(f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key)
