@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING
 
 __all__ = ["Array", "Late", "NDArray", "np"]
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 else:
-    np, Array = Late("numpy"), object  # arrays are typed without importing NumPy
+    np = modules.get("numpy") or Late("numpy")  # one that is there already is taken as it is
+    Array = object  # arrays are typed without importing NumPy
 
     class NDArray:
         """Stands for the type of arrays of some kind of number, `numpy.typing.NDArray`."""

@@ -424,6 +424,8 @@ def solve(
       slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
+    import numpy  # noqa: F401  # needed in any case, so it is there before modules that could wait for it
+
     from slipstick.schema.inputs import built_with, solve_settings
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
