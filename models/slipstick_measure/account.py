@@ -186,6 +186,8 @@ class _Account:
             notes = ("no elapsed time here, so ratios only",)
             return Answer("measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes)
         elapsed = time.value
+        if time.run.metric == "throughput":
+            notes = ("time: of one operation of all processors, 1 / throughput",)
         if elapsed <= 0:
             why = "the elapsed time is 0 at this point, so nothing is a share of it; give the time with more digits"
             return Answer("measured", "account", failed=why, point=given)
@@ -194,7 +196,7 @@ class _Account:
         values = {"time": Value(elapsed, "s")}
         if len(time.values) > 1:
             values["time"] = Value(elapsed, "s", min(time.values), max(time.values))
-            notes = (f"time: {len(time.values)} repetitions; low and high are the least and the largest",)
+            notes += (f"time: {len(time.values)} repetitions; low and high are the least and the largest",)
         if account:
             values |= _values(point.p, elapsed, account)
         values |= self._ratios(point, elapsed, account)
@@ -208,8 +210,11 @@ class _Account:
         return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
 
     def _time(self, point: MeasuredPoint) -> Reduced | None:
-        """Give the elapsed time of the whole."""
-        return point.find("time", self.regions.whole)
+        """Give the elapsed time of the whole; where only a throughput was measured, that of one operation of all processors."""
+        found, rate = point.find("time", self.regions.whole), point.find("throughput")
+        if found is not None or rate is None or min(rate.values) <= 0:
+            return found
+        return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
 
     def _one_processor(self, point: MeasuredPoint) -> float | None:
         """Give the elapsed time on one processor, the one without timing if there is one."""
@@ -327,7 +332,8 @@ class _Account:
                 f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
                 "are waits added up over all processors, and busy times without waits?"
             )
-            raise SpecError([point.first("time", self.regions.whole).problem(why)])
+            time = self._time(point)
+            raise SpecError([time.run.problem(why)] if time else [])
         return account
 
     def _ratios(self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:

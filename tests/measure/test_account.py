@@ -172,6 +172,17 @@ def _said(note: Problem) -> str:
     return note.message
 
 
+def test_a_throughput_stands_for_the_time_of_an_operation() -> None:
+    """By 4 processors 350 operations a second, by one 100: a speed-up of 3.5, and half a processor lost."""
+    found = measured(table(run(1, "throughput", 100.0), run(4, "throughput", 350.0)))
+    assert at(found, 4)["time"] == pytest.approx(1 / 350)
+    assert at(found, 4)["speedup"] == pytest.approx(3.5)
+    assert at(found, 4)["processors_lost[lost]"] == pytest.approx(0.5)
+    assert at(found, 4).notes == ("time: of one operation of all processors, 1 / throughput",)
+    (answer,) = measured(table(run(2, "throughput", 0.0))).answers
+    assert answer.failed == "there is no elapsed time at this point"
+
+
 def test_a_point_without_a_time_has_no_answer() -> None:
     (answer,) = measured(table(run(2, "wait", 1.0, "a"))).answers
     assert answer.failed == "there is no elapsed time at this point"
