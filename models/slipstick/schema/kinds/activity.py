@@ -386,7 +386,7 @@ class PipelineSpec(ItemSpec):
     """Items that pass through stages."""
 
     pipeline: Items = Field(description="how many items, all ready at the start")
-    stages: list[StageSpec] = Field(description="in order", min_length=1)
+    stages: list[StageSpec] = Field(description="in order; one with a count stands for so many", min_length=1)
     name: Name | None = Field(None, description="what answers call the pipeline")
 
     key, node = "pipeline", activities.Pipeline
