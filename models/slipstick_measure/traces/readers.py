@@ -302,6 +302,9 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
             if not stacks[lane]:
                 why = f"processor {short(str(processor))} ends what it has not begun; is a line missing?"
                 found.refuse(why, number)
+            if event == "leave" and destination and found.labels.get(str(destination)) != stacks[lane][-1][0]:
+                inside = short(list(found.labels)[stacks[lane][-1][0]])
+                found.refuse(f"it leaves {short(str(destination))} inside of {inside}; is a line missing?", number)
             found.span(lane, *stacks[lane].pop(), time)
         elif event not in _EVENTS:
             found.refuse(f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number)

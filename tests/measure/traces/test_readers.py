@@ -349,6 +349,10 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
         ("time [s],processor,event\n1,0\n", "2 values, where the header promises 3; is the line cut?"),
         ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; is a line missing?"),
         ("time [s],processor,event\n0,0,create\n1,0,enter\n-2,0,leave\n3,0,end\n", "a time is not negative; got '-2'"),
+        (
+            "time [s],processor,event,destination\n0,0,enter,a\n1,0,enter,b\n2,0,leave,a\n3,0,leave,b\n",
+            "it leaves 'a' inside of 'b'; is a line missing?",
+        ),
         ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
         ("time [s],processor,event\n1,0,access\n", "the access has no destination"),
         ("time [s],processor,event\none,0,create\n", "one' is no time"),
