@@ -60,7 +60,7 @@ def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture
 def test_points_that_belong_together_are_within_one_limit() -> None:
     with added_up() as spent:
         check_cost("states", 10_000, "this", "ask for less", points=2)
-        with pytest.raises(NoAnswerError, match="for each of many points; together they are over the limit"):
+        with pytest.raises(NoAnswerError, match="this, for each of many points; together they are over the limit:"):
             check_cost("states", 12_000, "this", "ask for less")
     assert spent == [pytest.approx(2 / 3), 0.4]
     check_cost("states", 12_000, "this", "ask for less")

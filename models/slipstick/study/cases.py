@@ -16,6 +16,7 @@ from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
+from slipstick.schema.kinds.quantity import standing_twice
 from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
 from slipstick.schema.library import Library
 from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, key_mark, plain, problem, value_mark
@@ -74,7 +75,7 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repea
         for index, each in enumerate(node.items):
             if isinstance(each, Scalar):
                 if each.value in seen:
-                    raise _problem(each.mark, (*path, index), f"{each.text} stands here twice; leave it out once")
+                    raise _problem(each.mark, (*path, index), standing_twice(each.text))
                 seen.add(each.value)
     return node.items
 

@@ -305,11 +305,16 @@ Sources = dict[Name, Note]
 """Short keys for sources, spelt out once."""
 
 
+def standing_twice(value: object) -> str:
+    """Word that a list holds a value a second time."""
+    return f"{value} stands here twice; leave it out once"
+
+
 def _each_once(values: list[Any]) -> list[Any]:
     seen = set[Any]()
     for index, value in enumerate(values):
         if value in seen:
-            raise broken_rule(f"{value} stands here twice; leave it out once", index)
+            raise broken_rule(standing_twice(value), index)
         seen.add(value)
     return values
 
