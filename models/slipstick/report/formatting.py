@@ -7,7 +7,6 @@ import shutil
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,7 +81,8 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
         return NOTHING
     if low is None or high is None:
         return f"{'at least' if high is None else 'at most'} {show(known[0], Dimension.of(unit), digits)}"
-    chosen, (text,) = column([value], unit, digits, [low], [high])
+    chosen, factor = choose([high if value is None else value], Dimension.of(unit))
+    text = bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
     return f"{text} {chosen.removeprefix('1')}".rstrip()
 
 
@@ -148,26 +148,6 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 cell', '3 cells', '2 misses')
     """
     return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
-
-
-def column(
-    values: Sequence[float | None],
-    unit: str,
-    digits: int = 4,
-    lows: Sequence[float | None] = (),
-    highs: Sequence[float | None] = (),
-) -> tuple[str, list[str]]:
-    """Write a column in one unit: the unit, and a text for each value, with its interval if it has one.
-
-    >>> column([0.001, 0.0125, None], "s"), column([0.02], "s", lows=[0.019], highs=[0.0215])
-    (('ms', ['1', '12.5', '-']), ('ms', ['20 (19 to 21.5)']))
-    """
-    known = [value for value in values if value is not None] or [value for value in highs if value is not None]
-    chosen, factor = choose(known, Dimension.of(unit))
-    return chosen, [
-        bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
-        for value, low, high in zip_longest(values, lows, highs)
-    ]
 
 
 def overlap(one: Ends, other: Ends) -> bool:

@@ -236,22 +236,32 @@ def sheet(width: float, height: float) -> Figure:
     return figure
 
 
-def legend_of(
-    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None, columns: int = 1
-) -> None:
-    """Put a legend beside the figure, if there is something to tell; see `title_of`."""
-    if labels:
-        figure.legend(handles, labels, loc="outside right upper", alignment="left", title=title, ncols=columns)
+def titled(
+    figure: Figure,
+    title: str,
+    legend: str | None = None,
+    handles: Sequence[Any] = (),
+    labels: Sequence[str] = (),
+    columns: int = 1,
+) -> Figure:
+    """Finish a figure: its legend at the right, if it has labels, and its title, folded to the width beside the legend.
 
-
-def title_of(figure: Figure, text: str) -> None:
-    """Write a heading over the figure, folded to its width, or to the space beside its legend; so it is drawn last."""
+    Parameters
+    ----------
+    figure : with everything else drawn
+    title : of the figure
+    legend : heading of the legend
+    handles, labels, columns : what the legend shows, and its number of columns [1]
+    """
     width = figure.get_figwidth()
+    if labels:
+        figure.legend(handles, labels, loc="outside right upper", alignment="left", title=legend, ncols=columns)
     if figure.legends:
         figure.draw_without_rendering()
         width = figure.legends[0].get_window_extent().x0 / figure.dpi
-    lines = textwrap.wrap(text, max(20, int(width / _LETTER) - 2))
+    lines = textwrap.wrap(title, max(20, int(width / _LETTER) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
+    return figure
 
 
 _NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
@@ -394,9 +404,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
     # The legend reads from the top down, as the bar does.
-    legend_of(figure, handles[::-1], labels[::-1], _kind(spec))
-    title_of(figure, spec.title)
-    return figure
+    return titled(figure, spec.title, _kind(spec), handles[::-1], labels[::-1])
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
@@ -538,9 +546,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, methods, spec)
     x_axis.write_on(panels[-1])
     handles = _handles(labels, methods)
-    legend_of(figure, list(handles.values()), list(handles), title, columns)
-    title_of(figure, spec.title)
-    return figure
+    return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -740,14 +746,10 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     axes.set_facecolor("white")
     # Where there is no point or no value, the ground shows.
     axes.patch.set(hatch="///", edgecolor="#999999")
-    if split_name(spec.value)[0] == "limit":
-        _categories(axes, sweep, spec, at)
-    else:
-        _shades(axes, sweep, spec, at)
+    legend = (_categories if split_name(spec.value)[0] == "limit" else _shades)(axes, sweep, spec, at)
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
     axes.set_ylabel(_cell_ticks(axes, y, "y"))
-    title_of(figure, spec.title + _cut(sweep, spec))
-    return figure
+    return titled(figure, spec.title + _cut(sweep, spec), *legend)
 
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
@@ -776,7 +778,8 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
     return f" (at {', '.join(words)})" if words else ""
 
 
-def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
+def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
+    """Give each value a shade and, where there is room, its number; the bar beside the map tells the shades."""
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
     lows, highs = sweep.ends(spec.value)
@@ -800,10 +803,11 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
                     UNKNOWN if high == "inf" else "" if high == "nan" or low == high == text else f"{low} to {high}"
                 )
                 _write(axes, place, row, text, image.to_rgba(np.array([value]))[0], interval)
+    return ()
 
 
-def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
-    """Give each limiting stage a shade and, where there is room, a letter; the legend tells them."""
+def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[str, list[Any], list[str]]:
+    """Give each limiting stage a shade and, where there is room, a letter; give the legend, which tells them."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -822,7 +826,7 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     _borders(axes, places)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
     labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
-    legend_of(cast("Figure", axes.figure), handles[: len(labels)], labels, f"limiting stage\nof {pipeline}")
+    return f"limiting stage\nof {pipeline}", list(handles[: len(labels)]), labels
 
 
 def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
-from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, sheet, titled
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
@@ -49,10 +49,7 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     _draw_levels(queues, timeline, factor)
     queues.set_xlabel(axis_title("time", unit))
     queues.set_xlim(0, max(timeline.until / factor, 1e-12))
-    handles, labels = rows.get_legend_handles_labels()
-    legend_of(figure, handles, labels, "component")
-    title_of(figure, title)
-    return figure
+    return titled(figure, title, "component", *rows.get_legend_handles_labels())
 
 
 _PROCESSORS = {"own": "processor 0", "processor[0]": "processor 0", "other": "another processor"}
@@ -135,9 +132,7 @@ def _rows_of_bars(
     axes.set_xlim(0, max(until / factor, 1e-12))
     axes.set_xlabel(axis_title("time", unit))
     axes.grid(visible=False)
-    legend_of(figure, *axes.get_legend_handles_labels(), what)
-    title_of(figure, title)
-    return figure
+    return titled(figure, title, what, *axes.get_legend_handles_labels())
 
 
 def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Value
 from slipstick.late import np
 from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
-from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick_measure.report.measured import INDENT, LOST, amount
 from slipstick_measure.results import Fitting
 
@@ -193,5 +193,4 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     axes.set_xlabel("processors" if found.size is None else f"processors, n = {plain(found.size)}")
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
-    title_of(figure, title)
-    return figure
+    return titled(figure, title)

@@ -19,7 +19,7 @@ from slipstick.report.formatting import (
     quantity,
     terminal_blocks,
 )
-from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, titled
 from slipstick.results.study import Array
 from slipstick.units import choose
 from slipstick_measure.report.measured import LOST, amount, measured_text
@@ -192,8 +192,7 @@ def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str, order: 
         else:
             _draw_contention(axes, views)
         axes.set_title(name if len(traces) > 1 else "", loc="left", fontsize=9)
-    title_of(figure, title)
-    return figure
+    return titled(figure, title)
 
 
 def _time_axis(axes: Axes, views: TraceViews) -> float:

@@ -25,7 +25,7 @@ from slipstick.report.formatting import (
     percent,
     prose,
 )
-from slipstick.report.pictures import axis_title, legend_of, logarithmic, sheet, stroke, title_of
+from slipstick.report.pictures import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec
@@ -142,9 +142,7 @@ class CompareResult(QuestionResult):
             told["equal"] = axes.plot(*[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8)[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
-        legend_of(figure, [*told.values()], [*told])
-        title_of(figure, spec.title)
-        return figure
+        return titled(figure, spec.title, None, [*told.values()], [*told])
 
 
 MOST_TOLD_APART = 6

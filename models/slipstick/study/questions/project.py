@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import isfinite
@@ -14,7 +14,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points
 from slipstick.report.formatting import NOTHING, Ends, counted, escape, markdown_table, percent, prose, quantity
-from slipstick.report.pictures import STROKES, axis_title, legend_of, logarithmic, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Axis, Sweep, split_name
 from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec
@@ -505,19 +505,16 @@ def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
     for path, values in track.sweep.points.items():
-        columns.append(ResultColumn(path, values, written=_year if path == YEAR else _four_digits, place=True))
+        columns.append(ResultColumn(path, values, written=_across(path), place=True))
     for name in track.values:
         columns.append(ResultColumn(name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)))
     title = f"### {escape(track.case)} along {escape(track.trend)}"
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
 
 
-def _year(value: float | None, unit: str, ends: Ends) -> str:
-    return year(value)
-
-
-def _four_digits(value: float | None, unit: str, ends: Ends) -> str:
-    return f"{value:.4g}"
+def _across(path: str) -> Callable[[float | None, str, Ends], str]:
+    """Give how years are written, or factors of the processors."""
+    return lambda value, *_: year(value) if path == YEAR else f"{value:.4g}"
 
 
 def _rates_table(found: Projection) -> str:
@@ -551,10 +548,7 @@ def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
     else:
         logarithmic(panels[-1].xaxis, found.factors)
         panels[-1].set_xlabel("times that processors are as fast")
-    handles, labels = panels[0].get_legend_handles_labels()
-    legend_of(figure, handles, labels, "case, trend")
-    title_of(figure, spec.title)
-    return figure
+    return titled(figure, spec.title, "case, trend", *panels[0].get_legend_handles_labels())
 
 
 def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:

@@ -23,7 +23,7 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
+from slipstick.report.pictures import axis_title, draw_intervals, filled, sheet, tilt, titled
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, build, resolved_with
@@ -619,10 +619,7 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
             tilt(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))
     axes.set_xlabel("case")
-    handles, labels = axes.get_legend_handles_labels()
-    legend_of(figure, handles, labels, "change")
-    title_of(figure, title)
-    return figure
+    return titled(figure, title, "change", *axes.get_legend_handles_labels())
 
 
 def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Dimension
 from slipstick.late import NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
-from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
@@ -131,10 +131,7 @@ class SampleResult(QuestionResult):
         figure = sheet(6.8, 4.0)
         axes = figure.subplots()
         _histogram(axes, outcomes[spec.value])
-        handles, labels = axes.get_legend_handles_labels()
-        legend_of(figure, handles, labels)
-        title_of(figure, spec.title)
-        return figure
+        return titled(figure, spec.title, None, *axes.get_legend_handles_labels())
 
 
 @dataclass(frozen=True)

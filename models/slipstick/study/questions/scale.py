@@ -47,12 +47,11 @@ from slipstick.report.pictures import (
     axis_title,
     draw_intervals,
     filled,
-    legend_of,
     logarithmic,
     plain_ticks,
     sheet,
     stroke,
-    title_of,
+    titled,
 )
 from slipstick.report.statements import StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
@@ -782,9 +781,7 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_xlabel(axis_title(found.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
-    legend_of(figure, handles[::-1], labels[::-1], "component")
-    title_of(figure, spec.title)
-    return figure
+    return titled(figure, spec.title, "component", handles[::-1], labels[::-1])
 
 
 def work_of(found: Scaling, way: str) -> Array:
@@ -818,9 +815,7 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
     logarithmic(axes.yaxis, np.concatenate(drawn))
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")
-    legend_of(figure, *axes.get_legend_handles_labels(), "case")
-    title_of(figure, spec.title)
-    return figure
+    return titled(figure, spec.title, "case", *axes.get_legend_handles_labels())
 
 
 def bands_of(found: Scaling, way: str) -> dict[str, Array]:
