@@ -184,6 +184,11 @@ def _number(value: float | None, factor: float, digits: int) -> str:
     return f"{value / factor:.0f}" if "e+" in text and abs(value / factor) < 1e9 else text
 
 
+def axis_value(value: float | str, unit: str) -> str:
+    """Write a value of an axis: a name as it is, a number as a quantity."""
+    return value if isinstance(value, str) else quantity(float(value), unit)
+
+
 def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
     """Leave out the first parts of a path that is too long for a label.
 

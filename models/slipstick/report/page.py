@@ -7,7 +7,7 @@ few points is written point by point, of a large one the ends and the extremes. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isfinite, prod
@@ -21,6 +21,7 @@ from slipstick.report.formatting import (
     NOTHING,
     NOTHING_SAID,
     Notes,
+    axis_value,
     code,
     counted,
     escape,
@@ -88,13 +89,9 @@ def _outside(sweep: Sweep) -> str:
 
 def _axis_text(axis: Axis) -> str:
     if len(axis.values) <= 4 or axis.named:
-        return f"{code(axis.path)}: {', '.join(escape(_axis_value(axis, value)) for value in axis.values)}"
-    first, last = _axis_value(axis, axis.values[0]), _axis_value(axis, axis.values[-1])
+        return f"{code(axis.path)}: {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
+    first, last = axis_value(axis.values[0], axis.unit), axis_value(axis.values[-1], axis.unit)
     return f"{code(axis.path)}: {len(axis.values)} values from {first} to {last}"
-
-
-def _axis_value(axis: Axis, value: float | str) -> str:
-    return value if isinstance(value, str) else quantity(float(value), axis.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ def _groups(sweep: Sweep) -> list[_SweepPart]:
     fixed = sweep.axes[:-1] if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases)))) else ()
     found: dict[tuple[str, ...], list[int]] = {}
     for index, case in enumerate(sweep.cases):
-        places = (_axis_value(axis, sweep.points[axis.path][index]) for axis in fixed)
+        places = (axis_value(sweep.points[axis.path][index], axis.unit) for axis in fixed)
         found.setdefault((case, *places), []).append(index)
     return [_SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
 
@@ -146,7 +143,7 @@ def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
 
 
 def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
-    words = [escape(_axis_value(axis, sweep.points[axis.path][index])) for axis in axes]
+    words = [escape(axis_value(sweep.points[axis.path][index], axis.unit)) for axis in axes]
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
@@ -173,7 +170,7 @@ def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[st
     found, axis = [], sweep.axes[-1]
     for stage, run in groupby(places, key=lambda index: stages[index]):
         inside = [sweep.points[axis.path][index] for index in run]
-        first, last = (escape(_axis_value(axis, value)) for value in (inside[0], inside[-1]))
+        first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
         found.append(f"{escape(stage)} at {first}" if len(inside) == 1 else f"{escape(stage)} from {first} to {last}")
     return found
 
@@ -269,19 +266,18 @@ def _claim(line: str) -> str:
 
 def _how(results: Results) -> Mapping[str, str]:
     """Say how all cases and points were computed, where that is the same for all: the head has it then."""
-    found = [(each.method, each.exact) for each in results.cases.values() if not each.failed]
-    found += [
-        pair for sweep in results.sweeps for pair in zip(sweep.provenance.methods, sweep.provenance.exact, strict=True)
-    ]
-    if len(how := {(method, bool(exact)) for method, exact in found}) != 1:
+    solved = (each for each in results.cases.values() if not each.failed)
+    if len(how := {*_computed(solved, results.sweeps)}) != 1:
         return NOTHING_SAID
     ((method, exact),) = how
     return {"method": method, "exact": "yes" if exact else "no"}
 
 
-def _further(results: Results) -> str:
-    files = [f"[{file}]({file})" for each in results.questions.values() for file in each.files()]
-    return f" More values are in {', '.join(files)}." if files else ""
+def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
+    """List the method of each case and of each point of sweeps, and whether it is exact; what has no answer is not."""
+    yield from ((each.method, each.exact and not each.failed) for each in cases)
+    for sweep in sweeps:
+        yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
 
 
 def _cases(results: Results, answer: Sequence[str], said: Mapping[str, str]) -> str:
@@ -318,35 +314,26 @@ def _settings(results: Results, case: str) -> str:
 
 
 def _limits(results: Results) -> str:
-    limiting = [row for case, answer in results.cases.items() for row in _limit_rows(case, answer)]
-    if not limiting:
+    """Say which stage limits each pipeline of each case, and which changes of one parameter let another stage limit it."""
+    limits = [(escape(case), each) for case, answer in results.cases.items() for each in answer.limits]
+    if not limits:
         return ""
-    table = markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], limiting)
-    if len(limiting) > _MOST_PIPELINES:
-        return f"## What limits\n\n{len(limiting)} pipelines; `slipstick solve --json` says what limits each of them."
-    others = [row for case, answer in results.cases.items() for row in _takeover_rows(case, answer)]
-    takeovers = markdown_table(["case", "pipeline", "nearest takeovers"], others) if others else ""
-    return "\n\n".join(part for part in ("## What limits", table, _TAKEOVERS if others else "", takeovers) if part)
-
-
-def _limit_rows(case: str, answer: Answer) -> list[list[str]]:
-    return [
-        [
-            escape(case),
-            escape(each.pipeline),
-            escape(each.stage),
-            ", ".join(f"{escape(stage)} {quantity(seconds, 's')}" for stage, seconds in each.stages.items()),
-        ]
-        for each in answer.limits
+    if len(limits) > _MOST_PIPELINES:
+        return f"## What limits\n\n{len(limits)} pipelines; `slipstick solve --json` says what limits each of them."
+    stages = [
+        ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in each.stages.items()) for _, each in limits
     ]
-
-
-def _takeover_rows(case: str, answer: Answer) -> list[list[str]]:
-    return [
-        [escape(case), escape(each.pipeline), "; ".join(map(_takeover, each.takeovers[:_NEAREST]))]
-        for each in answer.limits
+    rows = [
+        [case, escape(each.pipeline), escape(each.stage), one] for (case, each), one in zip(limits, stages, strict=True)
+    ]
+    parts = [markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], rows)]
+    if near := [
+        [case, escape(each.pipeline), "; ".join(map(_takeover, each.takeovers[:_NEAREST]))]
+        for case, each in limits
         if each.takeovers
-    ]
+    ]:
+        parts += [_TAKEOVERS, markdown_table(["case", "pipeline", "nearest takeovers"], near)]
+    return "\n\n".join(["## What limits", *parts])
 
 
 def _takeover(to: Takeover) -> str:
@@ -370,9 +357,9 @@ def _notes(results: Results) -> str:
 
 def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
     """Say what was asked, how to ask it again, and where everything stands."""
-    return section(
-        "Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}"]
-    )
+    files = [f"[{file}]({file})" for each in results.questions.values() for file in each.files()]
+    further = f" More values are in {', '.join(files)}." if files else ""
+    return section("Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further}"])
 
 
 def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
@@ -479,21 +466,14 @@ def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
 
 def _sweep_place(sweep: Sweep, row: int) -> str:
     words = [sweep.cases[row]] if len(set(sweep.cases)) > 1 else []
-    for axis in sweep.axes:
-        value = sweep.points[axis.path][row]
-        words.append(f"{axis.path} = {value if isinstance(value, str) else quantity(float(value), axis.unit)}")
+    words += [f"{axis.path} = {axis_value(sweep.points[axis.path][row], axis.unit)}" for axis in sweep.axes]
     return ", ".join(words)
 
 
 def _doubt(results: Results) -> str:
     """Say how much is exact, what has no answer, and what else is left out."""
     answers = list(results.cases.values())
-    how = [(each.method, each.exact and not each.failed) for each in answers]
-    how += [
-        pair
-        for sweep in results.sweeps
-        for pair in zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
-    ]
+    how = [*_computed(answers, results.sweeps)]
     inexact = Counter(method for method, exact in how if not exact)
     words = []
     if inexact:

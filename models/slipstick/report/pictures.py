@@ -20,7 +20,7 @@ from slipstick.errors import need
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.formatting import UNKNOWN, plain, quantity, short_path
+from slipstick.report.formatting import UNKNOWN, axis_value, plain, quantity, short_path
 from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
 
@@ -636,7 +636,7 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
 
 
 def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
-    words = {value: value if isinstance(value, str) else quantity(float(value), axis.unit) for value in axis.values}
+    words = {value: axis_value(value, axis.unit) for value in axis.values}
     lead = f"{axis.path.rpartition('.')[2]} " if named else ""
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
@@ -771,7 +771,7 @@ def _others(sweep: Sweep, spec: MapSpec) -> list[Axis]:
 
 def _cut(sweep: Sweep, spec: MapSpec) -> str:
     words = [
-        f"{axis.path} = {axis.values[0] if axis.named else quantity(float(axis.values[0]), axis.unit)}"
+        f"{axis.path} = {axis_value(axis.values[0], axis.unit)}"
         for axis in _others(sweep, spec)
         if len(axis.values) > 1
     ]
