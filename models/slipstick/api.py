@@ -363,7 +363,6 @@ def _solve_object(
 def _plan(solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
-    from slipstick.schema.inputs import BuiltModel, ModelShape
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 
@@ -371,11 +370,10 @@ def _plan(solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[s
     points = {path: values[at] if grid else values for at, (path, values) in zip(index, varied.items(), strict=True)}
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
-    known, model = solvable.parameters, solvable.model
-    axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
-    shape = ModelShape(model)
-    built = BuiltModel(model.name, shape, lambda: model, lambda: shape, {}, {})
-    group = PointGroup(BASE, built, solvable, values, np.arange(count))
+    axes = tuple(
+        Axis(path, str(solvable.parameters[path].dimension), tuple(values.tolist())) for path, values in varied.items()
+    )
+    group = PointGroup(solvable, values, np.arange(count))
     return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
 
 

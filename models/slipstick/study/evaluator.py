@@ -15,7 +15,7 @@ from slipstick.results.study import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
-from slipstick.study.points import WHOLE, WHY, PointBlock, SolvableModel, overhead, solve
+from slipstick.study.points import WHOLE, PointBlock, SolvableModel, gathered, overhead, solve
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -99,12 +99,13 @@ class Evaluator:
             PointBlock(self.solvable, {path: each[cut] for path, each in read.items()}, len(cut), wanted=names)
             for cut in rows
         )
-        found: dict[str, Array] = {}
-        for cut, piece in zip(rows, pieces, strict=True):
-            known = np.isfinite(piece.columns.get(self.form.quantity, np.full(len(cut), np.nan)))
-            for name, column in piece.columns.items():
-                if wanted is None or name in wanted:
-                    found.setdefault(name, np.full(count, np.nan))[cut] = np.where(known, column, np.nan)
+        columns = gathered(count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True)))
+        known = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
+        found = {
+            name: np.where(known, column, np.nan)
+            for name, column in columns.items()
+            if wanted is None or name in wanted
+        }
         if any(piece.failed for piece in pieces):
             # A point that could not be solved has no columns, and those of the others may not be all.
             found |= {name: np.full(count, np.nan) for name in wanted or (self.form.quantity,) if name not in found}
@@ -181,8 +182,8 @@ def named_in(name: str, known: Sequence[Mapping[str, str]]) -> bool:
 def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:
     """Say why a point has no answer, in the words of the point solved alone."""
     alone = {path: each[index : index + 1] for path, each in values.items()}
-    (found,) = solve([PointBlock(solvable, alone, 1, WHY)])
-    return found.failed[0]
+    (found,) = solve([PointBlock(solvable, alone, 1)])
+    return found.failed.get(0, "no answer")
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:

@@ -25,6 +25,7 @@ from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings
 from slipstick.schema.library import Library
+from slipstick.study.points import gathered
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
@@ -190,15 +191,13 @@ def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, clos
 
 def _columns(form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
     values, count = {each.name: column for each, column in zip(sliders, points, strict=True)}, len(points[0])
-    parts = [
-        (cut, form.points({name: each[cut] for name, each in values.items()}).columns())
-        for cut in form.blocks(values, count)
-    ]
-    found = {name: np.full(count, np.nan) for _, columns in parts for name in columns}
-    for cut, columns in parts:
-        for name, each in columns.items():
-            found[name][cut] = each
-    return found
+    return gathered(
+        count,
+        (
+            (cut, form.points({name: each[cut] for name, each in values.items()}).columns())
+            for cut in form.blocks(values, count)
+        ),
+    )
 
 
 def _nodes(slider: Slider, count: int) -> Array:

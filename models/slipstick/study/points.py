@@ -10,9 +10,10 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from slipstick.sim.settings import Simulation
     from slipstick.study.engine import Engine
 
-COLUMNS, BRIEF, WHOLE, WHY = "columns", "brief", "whole", "why"
-"""What is asked of a block: all columns, the first quantity alone, the answer of a case, why its one point has no answer."""
+COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
+"""What is asked of a block: all columns, the first quantity alone, or the answer of a case."""
 
 _COMPUTING = (
     "answer.py expression late.py law method model queueing random_times.py results sim study/points.py vocabulary.py"
@@ -129,7 +130,7 @@ class PointBlock:
     solvable : the model, and how it is solved
     values : of what is varied, by path, in base units [points]
     count : of points
-    asked : `COLUMNS`, `BRIEF`, `WHOLE` or `WHY`
+    asked : `COLUMNS`, `BRIEF` or `WHOLE`
     wanted : of columns, the only ones to give, or with `every` those to give beside all others; None: all
     every : give all columns
     answers : give the whole answer of each point as well
@@ -207,7 +208,7 @@ class SolvedBlock:
     provenance : how each point was computed
     limits : the limiting stage of each pipeline at each point
     answers : whole ones, where they were asked for
-    failed : why its points have no answer, by number; or why the one that was asked about has none
+    failed : why its points have no answer, by number, where that is known: of one point always
     run : of one replication of a simulation
     """
 
@@ -232,21 +233,31 @@ class SolvedBlock:
     @classmethod
     def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Put the results of parts together, each with its number of points."""
-        total = sum(count for count, _ in pieces)
-        columns: dict[str, Array] = {}
+        ends = list(accumulate((count for count, _ in pieces), initial=0))
+        parts = [(np.arange(*span), piece) for span, (_, piece) in zip(pairwise(ends), pieces, strict=True)]
+        columns = gathered(ends[-1], ((rows, piece.columns) for rows, piece in parts))
         limits: dict[str, list[str]] = {}
-        rows, failed, start = [], dict[int, str](), 0
-        for count, piece in pieces:
-            here = np.arange(start, start + count)
-            for name, column in piece.columns.items():
-                columns.setdefault(name, np.full(total, np.nan))[here] = column
+        for rows, piece in parts:
             for name, stages in piece.limits.items():
-                limits.setdefault(name, [""] * total)[start : start + count] = stages
-            failed |= {start + number: why for number, why in piece.failed.items()}
-            rows.append((here, piece.provenance))
-            start += count
-        answers = tuple(each for _, piece in pieces for each in piece.answers)
-        return cls(columns, Provenance.joined(total, rows), limits, answers, failed)
+                limits.setdefault(name, [""] * ends[-1])[rows[0] : rows[-1] + 1] = stages
+        failed = {int(rows[number]): why for rows, piece in parts for number, why in piece.failed.items()}
+        how = Provenance.joined(ends[-1], ((rows, piece.provenance) for rows, piece in parts))
+        return cls(columns, how, limits, tuple(each for _, piece in parts for each in piece.answers), failed)
+
+
+def gathered(count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]) -> dict[str, Array]:
+    """Put the columns of parts of some points together; NaN where a part does not have a column [points].
+
+    Parameters
+    ----------
+    count : of all points
+    pieces : the places of the points of each part, and its columns
+    """
+    found: dict[str, Array] = {}
+    for rows, columns in pieces:
+        for name, column in columns.items():
+            found.setdefault(name, np.full(count, np.nan))[rows] = column
+    return found
 
 
 def solved(block: Block) -> SolvedBlock:
@@ -268,8 +279,6 @@ def solved(block: Block) -> SolvedBlock:
     points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
-    if block.asked == WHY:
-        return SolvedBlock(failed={0: points.answer(0, shares=False).failed or "no answer"})
     columns = {name: np.broadcast_to(each, (block.count,)) for name, each in points.columns().items()}
     if block.asked == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
@@ -355,13 +364,10 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     -------
     the column ``overhead``, and with estimates those of the ends of its interval
     """
-
     parts = [name for name in columns if name.startswith("account[")]
     useful_parts = {f"account[{name}]" for name in useful}
-    zeros = np.zeros(len(columns["time"]))
-    found = {
-        OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in useful_parts), zeros)
-    }
+    with np.errstate(invalid="ignore"):  # where there is no answer
+        found = {OVERHEAD: columns["time"] - sum(columns[name] for name in parts if name in useful_parts)}
     if others := sorted(name for name in parts if name not in useful_parts and f"low[{name}]" in columns):
         off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
         low, high = (found[OVERHEAD] + each for each in off)

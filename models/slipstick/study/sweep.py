@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
@@ -17,7 +17,17 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
 from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
-from slipstick.study.points import BRIEF, COLUMNS, PointBlock, Progress, SolvableModel, SolvedBlock, silent, solve
+from slipstick.study.points import (
+    BRIEF,
+    COLUMNS,
+    PointBlock,
+    Progress,
+    SolvableModel,
+    SolvedBlock,
+    gathered,
+    silent,
+    solve,
+)
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -29,18 +39,16 @@ class PointGroup:
 
     Parameters
     ----------
-    case : where they start from
-    built : the model
-    solvable : what it is solved with
+    solvable : the model, and what it is solved with
     values : number of each varied path at each point, in base units
     rows : places of the points in the sweep
+    notes : what there is to say of the model
     """
 
-    case: str
-    built: BuiltModel
     solvable: SolvableModel
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
+    notes: Sequence[str] = ()
 
     @property
     def form(self) -> CompiledModel:
@@ -68,16 +76,11 @@ class SweepPlan:
     zipped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadAxis:
-    path: str
-    nodes: Sequence[Node]
-    numbers: Sequence[float] | None
-    unit: str
+class _ReadAxis(NamedTuple):
+    """An axis as results have it, and its values as written."""
 
-    def result(self) -> Axis:
-        values = self.numbers if self.numbers is not None else [_text(node) for node in self.nodes]
-        return Axis(self.path, self.unit, tuple(values))
+    axis: Axis
+    nodes: Sequence[Node]
 
 
 def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Library) -> SweepPlan:
@@ -93,22 +96,21 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     ------
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
-    axes: list[_ReadAxis] = []
+    read: list[_ReadAxis] = []
     names: list[str] = []
     indices: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
     for case in asked.spec.cases:
-        axes = _axes(asked, cases[case], library)
-        index = _combined(asked, axes)
-        made, kept = _groups(case, asked, axes, index, cases[case], library, len(names))
+        read = _axes(asked, cases[case], library)
+        index = _combined(asked, read)
+        made, kept = _groups(case, asked, read, index, cases[case], library, len(names))
         groups += made
         indices.append(index[:, kept])
         names += [case] * len(kept)
     index = np.concatenate(indices, axis=1)
+    axes = tuple(axis for axis, _ in read)
     points = {axis.path: _column(axis, index[number]) for number, axis in enumerate(axes)}
-    return SweepPlan(
-        tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip"
-    )
+    return SweepPlan(axes, points, tuple(names), tuple(groups), asked.spec.combine == "zip")
 
 
 def arrays_of(
@@ -120,12 +122,13 @@ def arrays_of(
     ------
     SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of its values
     """
-    axes = _axes(asked, settings, library)
-    first = {axis.path: axis.nodes[0] for axis in axes}
-    if fixed := _axes_that_rebuild(case, axes, settings, first, library):
+    read = _axes(asked, settings, library)
+    first = {axis.path: nodes[0] for axis, nodes in read}
+    if fixed := _axes_that_rebuild(case, read, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
-        raise asked.problem(f"{axes[fixed[0]].path} {why}", "axes")
-    return _built(case, settings, first, library).solvable, {axis.path: np.array(axis.numbers) for axis in axes}
+        raise asked.problem(f"{read[fixed[0]].axis.path} {why}", "axes")
+    solvable = evaluator(case, {**settings, **first}, library).solvable
+    return solvable, {axis.path: np.array(axis.values) for axis, _ in read}
 
 
 def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[Axis], list[Evaluator]]:
@@ -144,7 +147,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
     found: list[Evaluator] = []
     for path, nodes in axes.items():
         with kept(problems):
-            read.append(_read_axis(path, nodes, inputs).result())
+            read.append(_read_axis(path, nodes, inputs))
     if problems:
         # What is wrong with a path is wrong with each of its values.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
@@ -173,7 +176,7 @@ def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator
 
 def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
     base = resolved_with(settings, library)
-    return [_read_axis(path, nodes, base) for path, nodes in asked.axes().items()]
+    return [_ReadAxis(_read_axis(path, nodes, base), nodes) for path, nodes in asked.axes().items()]
 
 
 def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
@@ -184,15 +187,15 @@ def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
     SpecError : a value is not allowed, or the path does not exist
     """
     found = _read_axis(path, nodes, base)
-    if found.numbers is None and not (path in REFERENCES or is_solver_option(path)):
-        found = replace(found, numbers=numbers_of(nodes), unit="1")
-    return found.result()
+    if found.named and not (path in REFERENCES or is_solver_option(path)) and (numbers := numbers_of(nodes)):
+        return Axis(found.path, "1", tuple(numbers))
+    return found
 
 
-def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> _ReadAxis:
+def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
     if path in REFERENCES or is_solver_option(path):
-        return _ReadAxis(path, nodes, None, "")
+        return _named(path, nodes)
     sample = to_check(nodes)
     problems: list[Problem] = []
     given: list[Given | None] = []
@@ -206,12 +209,16 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> _ReadAxis:
     found = [each for each in given if each is not None]
     path = canonical(base.tree, path)
     if len(found) < len(sample):
-        return _ReadAxis(path, nodes, None, "")
+        return _named(path, nodes)
     numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
     assert numbers is not None
     if len(sample) < len(nodes) and numbers[sample[0]] != found[0].value:  # rates where the time of a byte is wanted
         numbers = [1.0 / each for each in numbers]
-    return _ReadAxis(path, nodes, numbers, str(found[0].dimension))
+    return Axis(path, str(found[0].dimension), tuple(numbers))
+
+
+def _named(path: str, nodes: Sequence[Node]) -> Axis:
+    return Axis(path, "", tuple(node.text if isinstance(node, Scalar) else str(plain(node)) for node in nodes))
 
 
 def _given(path: str, node: Node, base: Inputs) -> Given | None:
@@ -222,7 +229,7 @@ def _given(path: str, node: Node, base: Inputs) -> Given | None:
 
 def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
     """Number the value of each axis at each point: all combinations, or value by value."""
-    lengths = {axis.path: len(axis.nodes) for axis in axes}
+    lengths = {axis.path: len(nodes) for axis, nodes in axes}
     asked.check_lengths(lengths)
     if asked.spec.combine == "zip":
         return np.tile(np.arange(len(axes[0].nodes)), (len(axes), 1))
@@ -240,22 +247,22 @@ def _groups(
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
     """Build a model for each combination of what cannot be an array; drop points outside the condition."""
     # Every varied path is set to its first value, so that an optional one is there to be varied.
-    first = {axis.path: axis.nodes[0] for axis in axes}
+    first = {axis.path: nodes[0] for axis, nodes in axes}
     fixed = _axes_that_rebuild(case, axes, settings, first, library)
     made: list[PointGroup] = []
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
-        changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
-        alike = _built(case, settings, {**first, **changes}, library)
+        changes = {axes[number].axis.path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
+        alike = evaluator(case, {**settings, **first, **changes}, library)
         values = {
-            axis.path: np.array(axis.numbers)[index[number, rows]]
-            for number, axis in enumerate(axes)
-            if axis.numbers is not None
+            axis.path: np.array(axis.values)[index[number, rows]]
+            for number, (axis, _) in enumerate(axes)
+            if not axis.named
         }
         chosen = _where(asked, alike.built, values, len(rows))
         rows, known = rows[chosen], set(alike.form.parameters) - changes.keys()
         read = {path: each[chosen] for path, each in values.items() if path in known}
-        made.append(PointGroup(case, alike.built, alike.solvable, read, rows))
+        made.append(PointGroup(alike.solvable, read, rows, alike.built.notes))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
     placed = [replace(each, rows=offset + np.searchsorted(order, each.rows)) for each in made if len(each.rows)]
@@ -266,20 +273,16 @@ def _axes_that_rebuild(
     case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
 ) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
-    form = _built(case, settings, first, library).form
+    form = evaluator(case, {**settings, **first}, library).form
     fixed = []
-    for number, axis in enumerate(axes):
-        if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL):
+    for number, (axis, nodes) in enumerate(axes):
+        if axis.named or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
             fixed.append(number)
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be possible, too.
-            for index in to_check(axis.nodes):
-                _built(case, settings, {**first, axis.path: axis.nodes[index]}, library)
+            for index in to_check(nodes):
+                evaluator(case, {**settings, **first, axis.path: nodes[index]}, library)
     return fixed
-
-
-def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> Evaluator:
-    return evaluator(case, {**settings, **changes}, library)
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -300,15 +303,8 @@ def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array
     return held
 
 
-def _column(axis: _ReadAxis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
-    if axis.numbers is not None:
-        return np.asarray(np.array(axis.numbers)[index])
-    names = [_text(node) for node in axis.nodes]
-    return [names[number] for number in index]
-
-
-def _text(node: Node) -> str:
-    return node.text if isinstance(node, Scalar) else str(plain(node))
+def _column(axis: Axis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
+    return [axis.values[number] for number in index] if axis.named else np.asarray(np.array(axis.values)[index])
 
 
 MOST_REASONS = 1000
@@ -370,20 +366,19 @@ def _assembled(
         if piece.failed:
             forms.setdefault(group.form.quantity, group.form)
         forms.update((key, group.form) for key in piece.columns if key not in forms)
-    columns = {key: np.full(total, np.nan) for key in forms}
+    solved = gathered(total, ((rows, piece.columns) for (_, rows, _), piece in zip(parts, pieces, strict=True)))
+    columns = {key: solved.get(key, np.full(total, np.nan)) for key in forms}
     limits: dict[str, list[str]] = {}
     answers: dict[int, Answer] = {}
     said: dict[int, str] = {}
     for (group, rows, _), piece in zip(parts, pieces, strict=True):
-        for key, column in piece.columns.items():
-            columns[key][rows] = column
         for key, names in piece.limits.items():
             column_of_names = limits.setdefault(key, [""] * total)
             for row, limit in zip(rows, names, strict=True):
                 column_of_names[row] = limit
         said |= {int(rows[number]): words for number, words in piece.failed.items()}
         for row, found in zip(rows.tolist(), piece.answers, strict=False):
-            answers[row] = _at_its_point(plan, row, found, group.built)
+            answers[row] = _at_its_point(plan, row, found, group.notes)
     failed = _failures(plan, columns, said)
     for column in columns.values():
         column[list(failed)] = np.nan
@@ -404,11 +399,11 @@ def _assembled(
     )
 
 
-def _at_its_point(plan: SweepPlan, row: int, answer: Answer, built: BuiltModel) -> Answer:
+def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str]) -> Answer:
     """Say of an answer where it holds."""
     values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
     where = {path: value if isinstance(value, str) else float(value) for path, value in values}
-    return replace(answer, point=where, given=where, notes=(*built.notes, *answer.notes))
+    return replace(answer, point=where, given=where, notes=(*notes, *answer.notes))
 
 
 def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]) -> dict[int, str]:

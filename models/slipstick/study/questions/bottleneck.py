@@ -155,7 +155,7 @@ def _unfit(model: object) -> str:
 
 
 def _solved(case: str, plan: SweepPlan) -> CaseBottlenecks:
-    model = plan.groups[0].built.model
+    model = plan.groups[0].solvable.model
     name = f"throughput[{next(iter(model.classes))}]" if isinstance(model, QueueingNetwork) else "throughput"
     found = carried_out("bottleneck", plan, [name])
     count = len(plan.cases)
@@ -163,7 +163,7 @@ def _solved(case: str, plan: SweepPlan) -> CaseBottlenecks:
     population, cycle = np.empty(count), np.empty(count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
-        here = _of_model(group) if isinstance(group.built.model, Model) else _of_network(group)
+        here = _of_model(group) if isinstance(group.solvable.model, Model) else _of_network(group)
         population[group.rows], cycle[group.rows] = here[0], here[1]
         for resource, demand in here[2].items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
@@ -176,16 +176,16 @@ def _solved(case: str, plan: SweepPlan) -> CaseBottlenecks:
 
 def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Give N, the cycle without waiting and the demand per server of each resource: lower bounds on the time, over N."""
-    assert isinstance(group.built.model, Model)
-    form = CompiledBounds(group.built.model)
+    assert isinstance(group.solvable.model, Model)
+    form = CompiledBounds(group.solvable.model)
     size, lows, _ = form.terms({path: each for path, each in group.values.items() if path in form.parameters})
     return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
 
 def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Give the same of a network of one closed class; delays limit nothing."""
-    assert isinstance(group.built.model, QueueingNetwork)
-    compiled = NetworkLayout(group.built.model)
+    assert isinstance(group.solvable.model, QueueingNetwork)
+    compiled = NetworkLayout(group.solvable.model)
     known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
     network = compiled.arrays(compiled.columns(known)).network
     cycle, demand = full_speed_demands(network)

@@ -29,6 +29,7 @@ from slipstick.schema.kinds.study import ChooseQuestionSpec
 from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.points import gathered
 from slipstick.study.questions import Question
 from slipstick.study.questions.trends import Condition, ConditionSides, condition_of
 from slipstick.study.sweep import axis_of
@@ -153,20 +154,16 @@ class _Choosing:
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
-        found, pieces = dict(given), []
+        pieces = []
         for chosen, members in groups.items():
             paths = [list(self.values)[at] for at in shaping]
             nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
-            rows_there, case = (
-                np.array(members),
-                evaluator(self.case.case, {**self.settings, **nodes}, self.study.library),
-            )
-            free = {path: given[path][rows_there] for path in self.values if path not in paths}
-            columns, how = case.longer(longer).solved(free, self.condition.wanted | self.objective.wanted)
-            for name, column in columns.items():
-                found.setdefault(name, np.full(len(rows), np.nan))[rows_there] = column
-            pieces.append((rows_there, how))
-        return found, Provenance.joined(len(rows), pieces)
+            case = evaluator(self.case.case, {**self.settings, **nodes}, self.study.library).longer(longer)
+            free = {path: given[path][members] for path in self.values if path not in paths}
+            pieces.append((np.array(members), *case.solved(free, self.condition.wanted | self.objective.wanted)))
+        parts = [(slice(None), given), *((places, columns) for places, columns, _ in pieces)]
+        how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
+        return gathered(len(rows), parts), how
 
 
 def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:

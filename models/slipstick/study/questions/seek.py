@@ -20,6 +20,7 @@ from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
 from slipstick.schema.text import Scalar, canonical
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
+from slipstick.study.points import gathered
 from slipstick.study.questions import Question
 from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case, year
 from slipstick.study.sweep import axis_of
@@ -179,8 +180,7 @@ class _CaseSearch:
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
         found = [self.built(float(place)).longer(longer).solved({}, self.condition.wanted) for place in places]
-        names = dict.fromkeys(name for columns, _ in found for name in columns)
-        every = {name: np.concatenate([each.get(name, np.full(1, np.nan)) for each, _ in found]) for name in names}
+        every = gathered(len(found), ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(found)))
         return every, Provenance.joined(len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found)))
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
