@@ -64,6 +64,26 @@ def test_a_value_may_have_its_unit_in_its_cell(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("Ranks;Elapsed (s);Iteration\r\n1;10,5;1\r\n2;6;1\r\n", ["decimal comma"]),
+        ("# a run\n#procs   time[ms]\n  1   10500 \n  2   6000\n", []),
+        ("p time (s)\n1  10.5\n2  6\n", []),
+        ("Number of cores,Throughput (req/s)\n1,0.09523809523809523\n2,0.16666666666666666\n", ["p, the processors"]),
+        ("n_threads,time_in_ms,speedup\n1,10500,1\n2,6000,1.75\n", ["p, the processors", "time in ms", "left out"]),
+        ("MPI_Ranks|seconds\n1|10.5\n2|6\n", ["p, the processors", "time in s"]),
+    ],
+)
+def test_headings_that_people_write_are_read_with_a_note(text: str, notes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "x.dat").write_text(text, newline="")
+    found = read(tmp_path / "x.dat")
+    times = [1 / run.value if run.metric == "throughput" else run.value for run in found.records]
+    assert [run.p for run in found.records] == [1, 2]
+    assert times == pytest.approx([10.5, 6.0])
+    assert all(words in str(note) for words, note in zip(notes, found.notes, strict=True))
+
+
 def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
     runs = read(sample("wide.csv"))
     assert [(run.p, run.metric, run.value) for run in runs.records[-2:]] == [(4, "time", 2.6), (4, "wait", 2.1)]

@@ -34,9 +34,9 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         ["x.csv:2:1: time: there is no value; write one, or leave the whole line out"],
     ),
     "decimal comma": (
-        "p;time [s]\n1;1,5\n",
+        "p;time [s]\n1;1,500\n",
         Hints(),
-        ["x.csv:2:1: time: '1,5' has a ','; write 1.5 for one and a half, 1000 for a thousand"],
+        ["x.csv:2:1: time: '1,500' has a ','; write 1.5 for one and a half, 1000 for a thousand"],
     ),
     "no unit": (
         "p,time\n1,2\n",

@@ -55,6 +55,12 @@ def test_an_answer_word_for_word() -> None:
     assert answer_text(replace(BASE, described=described), whole=True) == TEXT
 
 
+def test_stages_that_take_the_same_time_are_told_as_a_range() -> None:
+    stages = {"a": 1e-3, **{f"work.{k}": 2e-3 for k in range(1, 65)}, "b": 3e-3, "c": 3e-3}
+    text = answer_text(replace(BASE, limits=(Limit("line", "b", stages, ()),)), whole=True)
+    assert "line is limited by b (one item: a 1 ms, work.1 to work.64 2 ms each, b 3 ms, c 3 ms)" in text
+
+
 def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
     values = {f"wait[s-{letter}]": Value(1.0, "s") for letter in "abcdefghijklmnopqrstuvwxyz"}
     text = answer_text(replace(BASE, values={**BASE.values, **values}))

@@ -370,7 +370,11 @@ def _limits(answer: Answer, whole: bool) -> str:
 
 
 def _limit(limit: Limit) -> list[str]:
-    stages = ", ".join(f"{stage} {quantity(seconds, 's')}" for stage, seconds in limit.stages.items())
+    runs = [(quantity(time, "s"), list(run)) for time, run in groupby(limit.stages, lambda each: limit.stages[each])]
+    long = [f"{run[0]} to {run[-1]} {time} each" if len(run) > 2 else "" for time, run in runs]
+    stages = ", ".join(
+        words or ", ".join(f"{stage} {time}" for stage in run) for words, (time, run) in zip(long, runs, strict=True)
+    )
     first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
     others = [
         f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from {quantity(to.value, to.unit)} on"

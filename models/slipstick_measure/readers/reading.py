@@ -25,7 +25,7 @@ from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurem
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
@@ -110,9 +110,9 @@ class Reading:
     def number(self, line: int, what: str, text: str) -> float | None:
         """Read a plain decimal number; None, and a problem, if it is not one."""
         bare = text.strip()
-        if _NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
+        if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
             return value
-        if _NOT_FINITE.fullmatch(bare) or _NUMBER.fullmatch(bare):
+        if _NOT_FINITE.fullmatch(bare) or NUMBER.fullmatch(bare):
             self.wrong(line, what, f"{short(bare)} is not a finite number; leave the run out, or measure it again")
         elif not bare:
             self.wrong(line, what, "there is no value; write one, or leave the whole line out")
@@ -315,19 +315,7 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "p": (
-        "procs",
-        "processors",
-        "processes",
-        "nprocs",
-        "ranks",
-        "threads",
-        "cores",
-        "workers",
-        "nodes",
-        "hosts",
-        "number of processes",
-    ),
+    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "nodes", "hosts"),
     "n": ("size", "problem_size"),
     "region": ("callpath", "cause", "function", "phase"),
     "metric": (),

@@ -45,6 +45,16 @@ def test_a_message_costs_what_the_cost_table_of_its_network_says(tmp_path: Path)
     assert solve(switch, {"machine.network.switches": 3})["time"] == pytest.approx(answer["time"], rel=1e-12)
 
 
+def test_a_network_of_a_latency_and_a_rate_has_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "machine: 1\nsource: me\nsources: {me: measured}\nprocessors: {count: 64, flops: 2 TFlop/s}\n"
+        "network: {protocol: {ranges: {all: {total: {fixed: 0.75 us}}}}, wire: {per_byte: 200 Gbit/s}}\n"
+    )
+    head = HEAD.replace("gpu-node-h100", str(tmp_path / "own.yaml"))
+    path = activity(tmp_path, "{message: 1 MB}", "{flops: 4 GFlop}", head=head)
+    assert time_of(path) == pytest.approx(1.5e-6 + 40e-6 + 2e-3, rel=1e-12)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: f"{each.operation}-{each.name}")
 def test_a_collective_takes_the_time_of_its_law(algorithm: CollectiveAlgorithm, tmp_path: Path) -> None:
     sized = "" if algorithm.operation == "barrier" else "size: 3 MB, "

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
-from slipstick.schema.kinds.activity import Probability
+from slipstick.schema.kinds.activity import Amount, Probability
 from slipstick.schema.kinds.quantity import (
     AnyQuantity,
     Bytes,
@@ -47,6 +47,7 @@ def refusal(field: Any, written: object) -> str:
             (Rate, written, 2e10, RATE)
             for written in ("20 GFlop/s", "20 GFLOPS", "2e4 Mflops/s", "20 Gop/s", "2e10 op/s")
         ),
+        *((Amount, written, 2e9, COUNT) for written in ("2 GFlop", "2000 Mop", "2e9 flop", 2e9)),
         (Count, 3, 3.0, COUNT),
         (Count, "50%", 0.5, COUNT),
         (Whole, 8.0, 8.0, COUNT),

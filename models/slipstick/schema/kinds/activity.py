@@ -81,7 +81,7 @@ Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
 
 Size = Annotated[Given | Formula, Quantity(BYTES, formula=True)]
 TimePerByte = Annotated[Given | Formula, Quantity(TIME_PER_BYTE, formula=True)]
-Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True, operations=True)]
 Placement = Annotated[str, one_of(PLACEMENTS)]
 _PLACED = "where its ranks are: " + "; ".join(f"{name}, {words}" for name, words in PLACEMENTS.items())
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]

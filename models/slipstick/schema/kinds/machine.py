@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from slipstick.expression.nodes import BYTES, TIME, Dimension, Parameter
+from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -31,6 +31,9 @@ from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
 Part = TypeVar("Part", bound=NamedTuple)
 
+_NOTHING, _NO_BYTES = Given(0.0, TIME, "0 s"), Given(0.0, BYTES, "0 B")
+_FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
+
 
 def part_of(node: type[Part], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> Part:
     """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else as it stands.
@@ -52,7 +55,7 @@ class LineSpec(Spec):
     """A straight line in the size that the protocol sees."""
 
     fixed: Time = Field(description="cost of any message in this range of sizes")
-    per_byte: PerByte = Field(description="cost of one more byte")
+    per_byte: PerByte = Field(_FREE_BYTE, description="cost of one more byte")
 
 
 class RangeSpec(Spec):
@@ -68,7 +71,7 @@ class RangeSpec(Spec):
 class ProtocolSpec(Spec):
     """Protocol software time, piecewise in the message size."""
 
-    added: Bytes = Field(description="bytes that the protocol sees beyond the message")
+    added: Bytes = Field(_NO_BYTES, description="bytes that the protocol sees beyond the message")
     ranges: dict[Name, RangeSpec] = Field(description="ranges of sizes by name, ascending", min_length=1)
 
     def check_rules(self) -> None:
@@ -87,7 +90,7 @@ class WireSpec(Spec):
     """Time on the wire."""
 
     per_byte: PerByte = Field(description="time of a byte on the wire, or its rate, as 25 GB/s or 200 Gbit/s")
-    added: Bytes = Field(description="bytes that headers and framing add on the wire")
+    added: Bytes = Field(_NO_BYTES, description="bytes that headers and framing add on the wire")
 
 
 class NetworkSpec(Described):
@@ -96,11 +99,11 @@ class NetworkSpec(Described):
     network: Literal[1] = Field(1, description="version of this format")
     protocol: ProtocolSpec = Field(description="protocol software time, piecewise in the message size")
     wire: WireSpec = Field(description="time on the wire")
-    adapter: Time = Field(description="latency of each of the two adapters that a message crosses")
-    switch: Time = Field(description="latency of a switch")
+    adapter: Time = Field(_NOTHING, description="latency of each of the two adapters that a message crosses")
+    switch: Time = Field(_NOTHING, description="latency of a switch")
     switches: Count = Field(ONE, description="switches between two processors")
     medium: Literal["shared", "switched", "none"] = Field(
-        description="where messages contend: one medium for all, each processor's own link, nowhere"
+        "switched", description="where messages contend: one medium for all, each processor's own link, nowhere"
     )
 
     def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Network:
@@ -240,7 +243,6 @@ Modules = Annotated[Given, Quantity(Dimension(), least=1.0, most=4096.0, whole=T
 Size = Annotated[Given, Quantity(Dimension.of("B"), least=None, above=0.0)]
 Radix = Annotated[Given, Quantity(Dimension(), least=2.0, whole=True)]
 
-_NOTHING = Given(0.0, Dimension.of("s"), "0 s")
 _TWO = Given(2.0, Dimension(), "2")
 
 

@@ -107,6 +107,7 @@ class Quantity:
     whole : a count, so a whole number
     formula : arithmetic on parameters will do as well
     advice : what to write instead of a quantity with a unit
+    operations : a count of operations, so ``2 GFlop`` will do as well
     """
 
     dimension: Dimension | None
@@ -116,6 +117,7 @@ class Quantity:
     whole: bool = False
     formula: bool = False
     advice: str = ""
+    operations: bool = False
 
     def read(self, written: Any) -> Given | Formula:
         """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a formula."""
@@ -186,8 +188,9 @@ class Quantity:
                 return parse(written)
             if self.dimension == TIME_PER_BYTE and (found := _RATE.fullmatch(written.strip())):
                 return _per_byte(written, found), TIME_PER_BYTE
-            if self.dimension == RATE and (found := _OPERATIONS.fullmatch(written.strip())):
-                return parse(f"{found[1]} {found[2]}op")[0], RATE
+            counted = _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
+            if counted and (found := counted.fullmatch(written.strip())):
+                return parse(f"{found[1]} {found[2]}op")[0], self.dimension
             if self.advice and not _is_plain(written):
                 raise UnitError(f"{written!r} is no plain number; {self.advice}")
             return to_base(written, self.dimension), self.dimension
@@ -234,8 +237,10 @@ def example_of(dimension: Dimension | None) -> str:
 _RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
 """A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
 
-_OPERATIONS = re.compile(r"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:op/s|flops?/s|flops)")
-"""Operations a second, which a rate counts without a unit."""
+_OPERATION, _OPERATIONS = (
+    re.compile(rf"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:{unit})") for unit in ("op|flop", "op/s|flops?/s|flops")
+)
+"""Operations, and operations a second, which counts and rates count without a unit."""
 
 
 def _per_byte(written: str, rate: re.Match[str]) -> float:
