@@ -13,6 +13,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator
+from itertools import chain
 from json.decoder import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from slipstick.errors import short
 from slipstick.late import np
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.trace import BUSY, ProgramTrace, TraceColumns, of_members
+from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, TraceColumns, of_members, processor_names
 
 MOST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
@@ -143,7 +144,7 @@ class ChromeReader:
             for event in self._events(text):
                 count += 1
                 if count > most:
-                    self.found.refuse(too_many("events", "events", "cut the trace, or count accesses per period"))
+                    self.found.refuse(too_many("events", "events", ADVICE))
                 self._take(event, count)
         except EOFError:
             self.found.refuse(f"the file ends, or is damaged, inside a value after {count:,} events")
@@ -222,25 +223,18 @@ class ChromeReader:
 
     def _pair(self) -> None:
         """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal times, of the file."""
-        stacks: list[list[tuple[int, float]]] = [[] for _ in self.found.lanes]
+        stacks: list[list[int]] = [[] for _ in self.found.lanes]
         time, alone = np.array(self.edge_time), 0
         last = float(max((np.max(each) for each in (time, self.found.end) if len(each)), default=0.0))
         for at in np.argsort(time, kind="stable").tolist():
             lane, label, when = self.edge_lane[at], self.edge_label[at], self.edge_time[at]
             if label >= 0:
-                stacks[lane].append((label, when))
+                stacks[lane].append(self.found.begin(lane, label, when))
             elif stacks[lane]:
-                begun_label, begin = stacks[lane].pop()
-                self.found.span(lane, begun_label, begin, when)
+                self.found.end[stacks[lane].pop()] = when
             else:
                 alone += 1
-        begun = [(lane, label, when) for lane, stack in enumerate(stacks) for label, when in stack]
-        for lane, label, when in begun:
-            self.found.span(lane, label, when, last)
-        if alone or begun:
-            self.found.odd(
-                f"{len(begun):,} spans have no end, and are taken to last to the end; {alone:,} ends begin nowhere"
-            )
+        self.found.close_open(list(chain.from_iterable(stacks)), last, alone)
 
     def _finished(self) -> ProgramTrace:
         found = self.found
@@ -265,16 +259,17 @@ class ChromeReader:
     def _processors(self) -> list[str]:
         """Name the threads: as the file does, with the process where there are several; the numbers where names repeat."""
         keys = [key for key in self.found.lanes if isinstance(key, tuple)]
-        processes = {pid for pid, _ in keys}
-        found = []
-        for pid, tid in keys:
-            thread = self.names.get((str(pid), str(tid)), str(tid))
-            process = self.names.get(str(pid), str(pid))
-            found.append(f"{process}/{thread}" if len(processes) > 1 else thread)
-        twice = {name for name, count in Counter(found).items() if count > 1}
-        return [
-            f"{name} ({pid}/{tid})" if name in twice else name for name, (pid, tid) in zip(found, keys, strict=True)
-        ]
+        return processor_names(
+            [
+                (
+                    pid,
+                    self.names.get(str(pid), str(pid)),
+                    self.names.get((str(pid), str(tid)), str(tid)),
+                    f"{pid}/{tid}",
+                )
+                for pid, tid in keys
+            ]
+        )
 
 
 def is_chrome(head: str) -> bool:

@@ -1,7 +1,7 @@
-"""Traces as text and tables: Paraver, perf sched timehist, records of events, OTF2 archives; formats told by their beginning.
+"""Traces as text and tables: Paraver, perf sched timehist, records of events; formats told by their beginning.
 
 Formats: paraver-kernel (``.prv`` with its ``.pcf``); perf sched timehist as printed by perf 6.1; the record of MIN-Graph
-(processor, event, source, destination, and counts in the place of single accesses) as a table; Open Trace Format 2.
+(processor, event, source, destination, and counts in the place of single accesses) as a table.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from slipstick.schema.text import Mark, file_text, opened, shown_name
 from slipstick.units import scale
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
-from slipstick_measure.traces.trace import BUSY, ProgramTrace, TraceColumns
+from slipstick_measure.traces.otf2 import read_otf2
+from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, TraceColumns
 
-ADVICE = "cut the trace, or count accesses per period"
 BYTES = "trace_bytes"
 _HEAD = 1 << 16
 
@@ -266,7 +266,7 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
         found.refuse(f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed")
     found.scale = _scale(found, names[place["time"]][1] or unit)
-    stacks: list[list[tuple[int, float]]] = []
+    stacks: list[list[int]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
     last, latest, time_at = 0.0, list[float](), order[0]
     if reordered:
@@ -297,24 +297,18 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
             found.access(lane, str(destination), time, count)
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
-            stacks[lane].append((found.named(found.labels, name), time))
+            stacks[lane].append(found.begin(lane, found.named(found.labels, name), time))
         elif ends:
             if not stacks[lane]:
                 why = f"processor {short(str(processor))} ends what it has not begun; is a line missing?"
                 found.refuse(why, number)
-            if event == "leave" and destination and found.labels.get(str(destination)) != stacks[lane][-1][0]:
-                inside = short(list(found.labels)[stacks[lane][-1][0]])
-                found.refuse(f"it leaves {short(str(destination))} inside of {inside}; is a line missing?", number)
-            found.span(lane, *stacks[lane].pop(), time)
+            if event == "leave" and destination:
+                found.check_inside(str(destination), stacks[lane][-1], number)
+            found.end[stacks[lane].pop()] = time
         elif event not in _EVENTS:
             found.refuse(f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number)
         received += event == "receive"
-    open_ = sum(map(len, stacks))
-    if open_:
-        found.odd(f"{open_:,} activities have no end, and are taken to last to the end of the trace")
-    for lane, stack in enumerate(stacks):
-        for begun in reversed(stack):
-            found.span(lane, *begun, last)
+    found.close_open(list(chain.from_iterable(stacks)), last)
     if received:
         found.odd(f"{received:,} receipts are left out; a message counts where it is sent")
     return found.finished([str(each) for each in found.lanes])
@@ -363,40 +357,10 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     yield from enumerate(found.iter_rows(), 2)
 
 
-# OTF2: locations are processors, regions are spans, messages are accesses of the receiver.
-
-
 def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
-    otf2 = need("otf2", "reading OTF2 archives", "")
-    damaged: type[Exception] = need("_otf2.ErrorCodes", "reading OTF2 archives", "").Error
-    found, count, most, anchor = TraceColumns(path), 0, limit("events"), Path(path)
+    anchor = Path(path)
     _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
-    stacks: dict[int, list[tuple[int, float]]] = {}
-    left_out = Counter[str]()
-    try:
-        with otf2.reader.open(str(path)) as archive:
-            found.scale = 1.0 / archive.timer_resolution
-            first = archive.definitions.clock_properties.global_offset
-            for location, event in archive.events:
-                count += 1
-                if count > most:
-                    found.refuse(too_many("events", "events", ADVICE))
-                lane, kind = found.named(found.lanes, str(location.name)), type(event).__name__
-                time, stack = event.time - first, stacks.setdefault(lane, [])
-                if kind == "Enter":
-                    stack.append((found.named(found.labels, str(event.region.name)), time))
-                elif kind == "Leave" and stack:
-                    found.span(lane, *stack.pop(), time)
-                elif kind in ("MpiSend", "MpiIsend"):
-                    found.access(lane, str(event.receiver), time)
-                else:
-                    left_out[kind] += 1
-    except (damaged, OSError, RuntimeError) as error:
-        found.refuse(f"this is no OTF2 archive, or it is damaged: {short(str(error))}")
-    if left_out or any(stacks.values()):
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in left_out.items())
-        found.odd(f"left out: {kinds or 'no event'}; {sum(map(len, stacks.values())):,} regions without an end")
-    return found.finished([str(each) for each in found.lanes])
+    return read_otf2(path)
 
 
 class TraceFormat(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -28,6 +29,7 @@ MOST_SECONDS = 1e11
 MOST_COUNTED = 1e15
 """Accesses that are counted exactly in floating point."""
 
+ADVICE = "cut the trace, or count accesses per period"
 BUSY = "busy"
 LOST = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
 """First words of the names under which an account books lost time; what bears another name is useful by default."""
@@ -232,6 +234,26 @@ class TraceColumns:
         self.start.append(start)
         self.end.append(end)
 
+    def begin(self, lane: int, label: int, time: float) -> int:
+        """Add a span whose end is not known, and give its number, for `end`; one begun later is inside of it, also at equal times."""
+        self.span(lane, label, time, time)
+        return len(self.start) - 1
+
+    def check_inside(self, name: str, top: int, line: int = 1) -> None:
+        """Refuse to leave another activity than the one begun last, `top`."""
+        if self.labels.get(name) != self.label[top]:
+            inside = short(list(self.labels)[self.label[top]])
+            self.refuse(f"it leaves {short(name)} inside of {inside}; is an event missing?", line)
+
+    def close_open(self, begun: Sequence[int], last: float, alone: int = 0) -> None:
+        """Let what has not ended last to the end; note it, and how many ends begin nowhere."""
+        if begun or alone:
+            self.odd(
+                f"{len(begun):,} spans have no end, and are taken to last to the end of the trace; {alone:,} ends begin nowhere"
+            )
+        for each in begun:
+            self.end[each] = last
+
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add an access to an object."""
         self.user.append(lane)
@@ -327,6 +349,21 @@ class TraceColumns:
         if len(np.unique(belongs)) == len(belongs):
             return moved
         return _longest_branches(moved, spans.processor, resolution)
+
+
+def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
+    """Name threads by their own names, with that of the process where there are several, and by numbers where these repeat.
+
+    Parameters
+    ----------
+    threads : of each its process, the name of that, its own name, and the numbers of both
+    """
+    several = len({process for process, *_ in threads}) > 1
+    found = [f"{process}/{thread}" if several else thread for _, process, thread, _ in threads]
+    count = Counter(found)
+    return [
+        f"{name} ({numbers})" if count[name] > 1 else name for name, (*_, numbers) in zip(found, threads, strict=True)
+    ]
 
 
 def _used(

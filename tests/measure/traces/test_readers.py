@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from contextlib import AbstractContextManager, nullcontext
+from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -129,7 +128,7 @@ def test_what_has_not_ended_lasts_to_the_end_of_the_table(tmp_path: Path) -> Non
     )
     trace = read_trace(tmp_path / "x.csv")
     assert spans_of(trace) == [("0", "busy", 0.0, 1.0), ("0", "lock:a", 1.0, 4.0), ("1", "busy", 3.0, 4.0)]
-    assert "2 activities have no end, and are taken to last to the end of the trace" in str(trace.notes[0])
+    assert "2 spans have no end, and are taken to last to the end of the trace" in str(trace.notes[0])
 
 
 def test_a_table_of_records_in_parquet(tmp_path: Path) -> None:
@@ -150,88 +149,127 @@ def test_otf2_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         read_trace(tmp_path / "traces.otf2")
 
 
-class Enter:
-    """An event as the library of OTF2 gives it."""
+START = 1_700_000_000_123_456_789
+"""Ticks at which an archive begins, nanoseconds since 1970; a double tells those apart that are 256 ns away from each other."""
 
-    def __init__(self, time: int, name: str) -> None:
-        self.time, self.receiver, self.region = time, name, SimpleNamespace(name=name)
-
-
-class Leave(Enter):
-    """Likewise."""
-
-
-class MpiSend(Enter):
-    """Likewise."""
-
-
-class MpiRecv(Enter):
-    """Likewise."""
-
-
-def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an object in the place of the library, so that it is tested where that is not installed."""
-    one, other = SimpleNamespace(name="rank 0"), SimpleNamespace(name="rank 1")
-    events = [(one, Enter(1000, "work")), (other, Enter(1100, "work")), (one, MpiSend(1200, "1"))]
-    events += [(other, MpiRecv(1300, "0")), (one, Leave(1400, "work")), (other, Enter(1450, "wait:message"))]
-    offset = SimpleNamespace(clock_properties=SimpleNamespace(global_offset=1000))
-    archive = SimpleNamespace(timer_resolution=1_000_000, definitions=offset, events=events)
-
-    def opened(path: str) -> AbstractContextManager[SimpleNamespace]:
-        if "bad" in path:
-            raise RuntimeError("no anchor")
-        return nullcontext(archive)
-
-    fake = SimpleNamespace(reader=SimpleNamespace(open=opened), Error=KeyError)
-    monkeypatch.setattr("slipstick.errors.import_module", lambda name: fake)
-    trace = read_trace(tmp_path / "x.otf2")
-    assert spans_of(trace) == [("rank 0", "work", 0.0, pytest.approx(400e-6))]
-    assert (trace.objects, trace.accesses.time.tolist()) == (("1",), [pytest.approx(200e-6)])
-    assert "left out: 1 MpiRecv; 2 regions without an end" in str(trace.notes[0])
-    assert "this is no OTF2 archive, or it is damaged: 'no anchor'" in refusal(tmp_path / "bad.otf2")
+THREADS = ("MPI Rank 0/Master thread", "MPI Rank 0/OMP thread 1", "MPI Rank 1/Master thread", "MPI Rank 1/OMP thread 1")
 
 
 def write_archive(folder: Path) -> Path:
-    """Write an archive of two locations with OTF2's own library: nested regions, a message, and one region without an end."""
+    """Write an archive as Score-P does, with OTF2's own library: two processes of two threads, whose names repeat, and a meter.
+
+    The second process sends to the first in a communicator of both in reverse order, and puts into its memory. Each thread has
+    its critical region, inside of which is what only one executes; the second process finds it free, so that both begin and end together.
+    """
     otf2 = pytest.importorskip("otf2", reason="pip install otf2, which brings its C library")
-    with otf2.writer.open(str(folder), timer_resolution=1_000_000) as archive:
-        root = archive.definitions.system_tree_node("machine")
-        group = archive.definitions.location_group("process", system_tree_parent=root)
-        lanes = [archive.definitions.location(f"rank {rank}", group=group) for rank in (0, 1)]
-        work, wait = (archive.definitions.region(name) for name in ("work", "wait:message"))
-        members = archive.definitions.group("all", group_type=otf2.GroupType.COMM_LOCATIONS, members=tuple(lanes))
-        comm = archive.definitions.comm("all", group=members)
-        one, other = (archive.event_writer_from_location(lane) for lane in lanes)
-        for time, event, region in ((1000, "enter", work), (1200, "enter", wait), (1500, "leave", wait)):
-            getattr(one, event)(time, region)
-        other.enter(1100, work)
-        other.mpi_send(1300, 0, comm, 5, 8)
-        other.leave(1700, work)
-        other.enter(1750, wait)
-        one.mpi_recv(1600, 1, comm, 5, 8)
-        one.leave(2000, work)
+    role, paradigm, kind = otf2.RegionRole, otf2.Paradigm, otf2.GroupType
+    with otf2.writer.open(str(folder), timer_resolution=1_000_000_000) as archive:
+        told = archive.definitions
+        root = told.system_tree_node("machine")
+        groups = [told.location_group(f"MPI Rank {rank}", system_tree_parent=root) for rank in (0, 1)]
+        lanes = [told.location(name, group=group) for group in groups for name in ("Master thread", "OMP thread 1")]
+        meter = told.location("meter", type=otf2.LocationType.METRIC, group=groups[0])
+        power = told.metric_member("power", "", otf2.MetricType.OTHER, otf2.MetricMode.ABSOLUTE_POINT)
+        watts = told.metric_class((power,), otf2.MetricOccurrence.ASYNCHRONOUS, otf2.RecorderKind.CPU)
+        main = told.region("main")
+        send, met = (
+            told.region(name, region_role=each, paradigm=paradigm.MPI)
+            for name, each in (("MPI_Send", role.POINT2POINT), ("MPI_Barrier", role.BARRIER))
+        )
+        door, inside = (
+            told.region(name, region_role=each, paradigm=paradigm.OPENMP)
+            for name, each in (("critical", role.CRITICAL), ("critical body", role.CRITICAL_SBLOCK))
+        )
+        both = (lanes[0], lanes[2])
+        told.group("ranks", group_type=kind.COMM_LOCATIONS, paradigm=paradigm.MPI, members=both)
+        members = told.group("both", group_type=kind.COMM_GROUP, paradigm=paradigm.MPI, members=both[::-1])
+        turned = told.comm("turned", group=members)
+        window = told.rma_win("window", comm=turned)
+        writers = [archive.event_writer_from_location(lane) for lane in lanes]
+        for at, each in enumerate(writers):
+            each.enter(START + at, main)
+        writers[2].enter(START + 1000, send)
+        writers[2].mpi_send(START + 1010, 1, turned, 5, 8)
+        writers[2].rma_put(START + 1020, window, 1, 64, 3)
+        writers[2].leave(START + 1200, send)
+        writers[0].mpi_recv(START + 1100, 0, turned, 5, 8)
+        for each, free in ((writers[1], 2300), (writers[3], 2000)):
+            each.enter(START + 2000, door)
+            each.enter(START + free, inside)
+            each.leave(START + free + 300, inside)
+            each.leave(START + free + 300, door)
+            each.leave(START + 4000, main)
+        writers[0].buffer_flush(START + 3000, START + 3400)
+        for each, come in ((writers[0], 4000), (writers[2], 4700)):
+            each.enter(START + come, met)
+            each.leave(START + 5000, met)
+        writers[0].leave(START + 6000, main)
+        meters = archive.event_writer_from_location(meter)
+        meters.metric(START + 9000, told.metric_instance(watts, recorder=meter, scope=root), 3)
     return folder / "traces.otf2"
 
 
 def test_an_otf2_archive_that_its_library_wrote(tmp_path: Path) -> None:
     trace = read_trace(write_archive(tmp_path / "real"))
-    us = pytest.approx
-    assert sorted(spans_of(trace)) == [
-        ("rank 0", "wait:message", us(200e-6), us(500e-6)),
-        ("rank 0", "work", us(0.0), us(200e-6)),
-        ("rank 0", "work", us(500e-6), us(1000e-6)),
-        ("rank 1", "work", us(100e-6), us(700e-6)),
+    expected = {
+        ("critical", 1): 300,
+        ("critical body", 1): 300,
+        ("critical body", 3): 300,
+        ("MPI_Send", 2): 200,
+        ("MPI_Barrier", 0): 1000,
+        ("MPI_Barrier", 2): 300,
+        ("wait:buffer flush", 0): 400,
+        ("main", 0): 6000 - 1000 - 400,
+        ("main", 1): 4000 - 1 - 600,
+        ("main", 2): 9000 - 2 - 500,  # which has no end
+        ("main", 3): 4000 - 3 - 300,
+    }
+    booked = Counter[tuple[str, int]]()
+    for processor, label, start, end in spans_of(trace):
+        booked[str(label), THREADS.index(str(processor))] += end - start  # type: ignore[operator]
+    assert booked == pytest.approx({key: each * 1e-9 for key, each in expected.items()}, rel=1e-9)
+    assert trace.processors == THREADS
+    assert trace.useful == ("main", "critical body")
+    assert (trace.objects, trace.accesses.processor.tolist()) == ((THREADS[0],), [2, 2])
+    assert trace.accesses.time.tolist() == pytest.approx([1010e-9, 1020e-9], rel=1e-9)
+    assert [note.message for note in trace.notes] == [
+        "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
+        "left out, for regions hold the time: 1 MpiRecv, 1 Metric",
     ]
-    assert (trace.objects, trace.accesses.time.tolist()) == (("0",), [us(300e-6)])
-    assert "left out: 1 MpiRecv; 1 regions without an end" in str(trace.notes[0])
 
 
-@pytest.mark.parametrize("name", ["traces.otf2", "traces.def", "traces/0.evt"])
-def test_a_truncated_otf2_archive_is_refused(name: str, tmp_path: Path) -> None:
+DAMAGED = "this is no OTF2 archive, or it is damaged: "
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "said"),
+    [
+        ("traces.otf2", 60, DAMAGED),
+        ("traces.otf2", 0, DAMAGED),
+        ("traces.def", 300, DAMAGED),
+        ("traces/0.evt", 60, DAMAGED),
+        ("traces/0.evt", -28, "enters or leaves a region that is not defined; is the archive damaged?"),
+        (
+            "traces/3.evt",
+            -27,
+            "'MPI Rank 1/OMP thread 1' has 5 events, of 6 that are promised; is a file cut or missing?",
+        ),
+        ("traces/0.def", 0, ""),
+    ],
+)
+def test_a_damaged_otf2_archive_is_refused_in_one_message(
+    name: str, kept: int, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As many bytes of a file are kept; the byte at the place whose negative this is has its bits inverted."""
     anchor = write_archive(tmp_path / "real")
-    part = anchor.parent / name
-    part.write_bytes(part.read_bytes()[: part.stat().st_size // 2])
-    assert "this is no OTF2 archive, or it is damaged: " in refusal(anchor)
+    file = anchor.parent / name
+    data = file.read_bytes()
+    file.write_bytes(data[:kept] if kept >= 0 else data[:-kept] + bytes([data[-kept] ^ 255]) + data[1 - kept :])
+    if said:
+        assert said in refusal(anchor)
+    else:
+        assert "the library of OTF2 says of the archive: 'Invalid" in read_trace(anchor).notes[-1].message
+    assert capfd.readouterr() == ("", "")  # where the library prints its problems
 
 
 @pytest.mark.parametrize("size", [3, 50, 5000])
@@ -281,6 +319,17 @@ def test_begin_and_end_nest_by_time_then_by_the_file(tmp_path: Path) -> None:
     ]
 
 
+def test_of_spans_that_begin_and_end_together_the_one_begun_last_is_booked(tmp_path: Path) -> None:
+    """A clock may be too coarse to tell their beginnings apart."""
+    edges = [("B", 0, "outer"), ("B", 0, "inner"), ("E", 4, ""), ("E", 4, ""), ("B", 4, "next"), ("E", 9, "")]
+    text = ",".join(f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}' for ph, ts, name in edges)
+    words = {"B": "enter", "E": "leave"}
+    rows = "".join(f"{ts},a,{words[ph]},{name}\n" for ph, ts, name in edges)
+    (tmp_path / "x.csv").write_text(f"time [us],processor,event,destination\n{rows}")
+    expected = [("a", "inner", 0.0, pytest.approx(4e-6)), ("a", "next", pytest.approx(4e-6), pytest.approx(9e-6))]
+    assert spans_of(chrome(tmp_path, f"[{text}]")) == spans_of(read_trace(tmp_path / "x.csv")) == expected
+
+
 def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
     spans = (
         '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
@@ -290,7 +339,7 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
     assert (trace.objects, trace.accesses.processor.tolist()) == (("2",), [0])
     assert [note.message for note in trace.notes] == [
         "the events end without a bracket, after 7; what wrote them may have been stopped",
-        "1 spans have no end, and are taken to last to the end; 0 ends begin nowhere",
+        "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
         "1 arrows have no beginning or no end; left out",
         "events that are no spans of a thread are left out: 1 of kind 'i'",
     ]
@@ -351,7 +400,7 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
         ("time [s],processor,event\n0,0,create\n1,0,enter\n-2,0,leave\n3,0,end\n", "a time is not negative; got '-2'"),
         (
             "time [s],processor,event,destination\n0,0,enter,a\n1,0,enter,b\n2,0,leave,a\n3,0,leave,b\n",
-            "it leaves 'a' inside of 'b'; is a line missing?",
+            "it leaves 'a' inside of 'b'; is an event missing?",
         ),
         ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
         ("time [s],processor,event\n1,0,access\n", "the access has no destination"),

@@ -1,0 +1,202 @@
+"""OTF2 archives, read by OTF2's own library: locations are processors, regions are spans, messages and remote accesses are accesses.
+
+Score-P gives the threads of all processes the same names, so a processor is named by its process as well where there are
+several. A message names its receiver by the rank in a communicator; the object of the access is the processor of that rank.
+A region whose role is to communicate or to wait for others is no useful work, whatever its name.
+
+Format: Open Trace Format 2, whose events bear ticks of one clock; what else it records is left out, and noted.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from slipstick.errors import need, short
+from slipstick.limits import limit, too_many
+from slipstick_measure.traces.trace import ADVICE, LOST, ProgramTrace, TraceColumns, processor_names
+
+_WAITS = {
+    "BARRIER",
+    "IMPLICIT_BARRIER",
+    "POINT2POINT",
+    "RMA",
+    "TASK_WAIT",
+    "THREAD_WAIT",
+    "CRITICAL",
+    "ORDERED",
+    "ATOMIC",
+}
+"""Roles of regions in which a thread waits or communicates; what is done inside a critical region has a role of its own."""
+
+_ALL_CALLS = {"MPI", "SHMEM", "GASPI", "MEASUREMENT_SYSTEM"}
+"""Paradigms of which no call is useful work."""
+
+_SENDS = ("MpiSend", "MpiIsend")
+_REMOTE = ("RmaPut", "RmaGet", "RmaAtomic")
+_FLUSH = "wait:buffer flush"
+_UNKNOWN = 2**64 - 1
+_STANDARD_ERROR = 2
+
+
+def read_otf2(path: Path | str) -> ProgramTrace:
+    """Read an archive by its anchor file.
+
+    Raises
+    ------
+    SpecError : this is no archive, or it is damaged, or it has too many events
+    MissingExtraError : the library is not installed
+    """
+    names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
+    otf2, codes, unsound = (need(name, "reading OTF2 archives", "") for name in names)
+    found, said = TraceColumns(path), list[str]()
+    try:
+        with _kept(said), otf2.reader.open(str(path)) as archive:
+            found.scale = 1.0 / archive.timer_resolution
+            reader = _ArchiveReader(found, archive.definitions)
+            reader.read(archive.events)
+    except (codes.Error, unsound.Error, OSError, RuntimeError) as error:
+        found.refuse(f"this is no OTF2 archive, or it is damaged: {short((said or [str(error)])[0])}")
+    if said:
+        found.odd(f"the library of OTF2 says of the archive: {short(said[0])}")
+    return reader.finished()
+
+
+@contextmanager
+def _kept(said: list[str]) -> Iterator[None]:
+    """Keep what the library prints on standard error, from C and from Python, from the user; the first of it is in `said`.
+
+    The library prints each problem with the line of its source, or with a traceback. While it reads, what other threads print
+    there is kept as well.
+    """
+    with TemporaryFile() as file, redirect_stderr(io.StringIO()) as printed:
+        try:
+            before = os.dup(_STANDARD_ERROR)
+        except OSError:  # it is closed
+            before = -1
+        else:
+            os.dup2(file.fileno(), _STANDARD_ERROR)
+        try:
+            yield
+        finally:
+            if before >= 0:
+                os.dup2(before, _STANDARD_ERROR)
+                os.close(before)
+            file.seek(0)
+            lines = file.read(10_000).decode("utf-8", "replace").splitlines()
+            said += printed.getvalue().splitlines()[-1:]
+            said += [line.partition("error: ")[2] for line in lines if "error: " in line][:1]
+
+
+class _Thread:
+    """A location: whether a processor and which, once it has an event; the spans it is inside of; how many events were read."""
+
+    __slots__ = ("count", "executes", "inside", "lane", "name")
+
+    def __init__(self, name: str, executes: bool) -> None:
+        self.name, self.executes, self.lane, self.inside, self.count = name, executes, -1, list[int](), 0
+
+
+class _ArchiveReader:
+    """The events of an archive, taken one by one into columns."""
+
+    def __init__(self, found: TraceColumns, definitions: Any) -> None:
+        self.found, locations = found, list(definitions.locations)
+        processes = list(dict.fromkeys(each.group for each in locations))
+        names = processor_names(
+            [
+                (each.group, str(each.group.name), str(each.name), f"{processes.index(each.group)}/{at}")
+                for at, each in enumerate(locations)
+            ]
+        )
+        self.threads = {
+            each: _Thread(name, _word(each.type) != "METRIC") for each, name in zip(locations, names, strict=True)
+        }
+        self.labels: dict[Any, int] = {}
+        self.lost = {_FLUSH}
+        self.left_out = Counter[str]()
+        self.alone = 0
+
+    def read(self, events: Any) -> None:
+        """Read all events, which come in the order of time."""
+        threads, most, first, time = self.threads, limit("events"), None, 0
+        for count, (location, event) in enumerate(events):
+            if count >= most:
+                self.found.refuse(too_many("events", "events", ADVICE))
+            first = event.time if first is None else first  # subtracted before floating point, which ticks may exceed
+            time = event.time - first
+            thread = threads[location]
+            thread.count += 1
+            if thread.executes:
+                self._take(thread, event, time)
+            else:
+                self.left_out[type(event).__name__] += 1
+        self.found.close_open([each for thread in threads.values() for each in thread.inside], time, self.alone)
+        if self.left_out:
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
+            self.found.odd(f"left out, for regions hold the time: {kinds}")
+        for location, thread in threads.items():
+            if thread.count < location.number_of_events < _UNKNOWN:
+                self.found.refuse(
+                    f"{short(thread.name)} has {thread.count:,} events, of {location.number_of_events:,} that are promised; "
+                    "is a file cut or missing?"
+                )
+
+    def _take(self, thread: _Thread, event: Any, time: int) -> None:
+        found, kind = self.found, type(event).__name__
+        if thread.lane < 0:
+            thread.lane = found.named(found.lanes, thread.name)
+        region: Any = getattr(event, "region", "")
+        if region is None:
+            found.refuse(f"{short(thread.name)} enters or leaves a region that is not defined; is the archive damaged?")
+        if kind == "Enter":
+            label = self.labels[region] if region in self.labels else self._label(region)
+            thread.inside.append(found.begin(thread.lane, label, time))
+        elif kind == "Leave":
+            if not thread.inside:
+                self.alone += 1
+                return
+            if found.label[thread.inside[-1]] != self.labels.get(region):
+                found.check_inside(str(region.name), thread.inside[-1])
+            found.end[thread.inside.pop()] = time
+        elif kind in _SENDS:
+            found.access(thread.lane, self._receiver(event.communicator, event.receiver), time)
+        elif kind in _REMOTE:
+            found.access(thread.lane, self._receiver(event.win, event.remote), time)
+        elif kind == "BufferFlush":
+            found.span(thread.lane, found.named(found.labels, _FLUSH), time, time + event.stop_time - event.time)
+        else:
+            self.left_out[kind] += 1
+
+    def finished(self) -> ProgramTrace:
+        """Give what was read."""
+        useful = [
+            label for label in self.found.labels if label not in self.lost and label.partition(":")[0] not in LOST
+        ]
+        return self.found.finished([str(each) for each in self.found.lanes], useful=useful)
+
+    def _label(self, region: Any) -> int:
+        name, role = str(region.name), _word(region.region_role)
+        if role in _WAITS or role.startswith("COLL_") or _word(region.paradigm) in _ALL_CALLS:
+            self.lost.add(name)
+        return self.labels.setdefault(region, self.found.named(self.found.labels, name))
+
+    def _receiver(self, communicator: Any, rank: int) -> str:
+        try:
+            return self.threads[communicator.location(rank)].name
+        except (AttributeError, LookupError):  # of another communicator, or without the locations of its ranks
+            return f"rank {rank}"
+
+
+def _word(value: Any) -> str:
+    """Give the name of a value of an enumeration of the library; nothing for one that a newer version added."""
+    try:
+        return str(value).rpartition(".")[2]
+    except LookupError:
+        return ""
