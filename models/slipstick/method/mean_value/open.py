@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
@@ -45,9 +46,10 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
 
     For one visit and one server that is the formula of Pollaczek and Khinchine; P(all busy) is Erlang's C. A lock is
     solved after what is done while it is held, which is its service. A visit that follows immediately on another service
-    there finds no service under way: the next one has just begun, so that S_j is in the place of the residual one. That is
-    exact at one server with chance feedback (Takacs) and up to 12 % off for 2 to 4 visits in a row, scv 0 to 4, load 0.85.
-    Exact in product form; errors of the rest in tests/method/mean_value/test_open.py.
+    there finds no service in progress: the next one has just begun, so that S_j takes the place of the residual service. That
+    is exact at one server with random feedback (Takacs); for 2 to 4 visits in a row at scv 0 to 4 and load 0.85 the time errs
+    by up to 12 % (tests/method/mean_value/test_open.py). Exact in product form; the errors of the rest are those of the
+    constructs "arrivals at ..." of benchmarks/mean_value.py.
 
     Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Wolff, Operations Research 30(2), 1982, 223-231
     (Poisson arrivals see time averages); Takacs, Bell System Tech. J. 42(2), 1963, 505-519 (feedback).
@@ -110,7 +112,7 @@ def _solved_in_order(
 def _saturated(
     model: Model, queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
 ) -> dict[int, str]:
-    """Say at which points a queue is asked for more than it can do."""
+    """Find the points at which a queue is asked for more than it can serve, each with the reason in words."""
     work = added(ratios[index] * service.mean for index, service in services.items())
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
@@ -127,7 +129,17 @@ def _waits(
     returns: Mapping[int, Array],
     siblings: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
-    """Solve the linear equations of the waits at one queue."""
+    """Solve the linear equations of the waits at one queue.
+
+    Parameters
+    ----------
+    queue : the queue
+    ratios : visits of one customer, by visit [1]
+    services : service at each visit
+    rate : of the arrivals [1/s]
+    returns : visits that follow immediately on another service there, by visit [1]
+    siblings : wait at a visit for other branches of the same customer's fork [s]
+    """
     visits = queue.visits
     use = {v.index: rate * ratios[v.index] * services[v.index].mean for v in visits}
     busy = added(use.values())
@@ -172,12 +184,16 @@ def _limited(
 
 
 def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
+    """Give the wait at shared servers, S times the stretch: as variable as its service, and beside that exponential (chosen here).
+
+    Only maxima of times read this variance.
+    """
     mean = service.mean * stretch
     return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
 
 
 def _exponential_wait(mean: Array, waiting: Array) -> RandomTime:
-    """Give a wait that is exponential with a probability and else 0, as at an M/M/c station."""
+    """Give a wait of a mean that is exponential with the probability `waiting` and else 0, as at an M/M/c station."""
     chance = np.where(waiting.real > 0, waiting, 1.0)
     return RandomTime(mean, mean * mean * (2 / chance - 1))
 
@@ -211,15 +227,14 @@ def _check(model: Model, recursion: Recursion) -> None:
 
 def _inner_first(recursion: Recursion) -> list[Queue]:
     """Order the queues: stations, then each lock after those that are taken while it is held."""
-    order = [queue for queue in recursion.queues if not queue.lock]
-    left = {queue.name: queue for queue in recursion.queues if queue.lock}
-    inner = {name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in left} for name in left}
-    while left:
-        ready = [name for name in left if not inner[name] & left.keys()]
-        if not ready:
-            raise NoAnswerError(
-                f"locks {', '.join(sorted(left))} are each taken while another is held; their holders may wait for each "
-                "other without end"
-            )
-        order += [left.pop(name) for name in ready]
-    return order
+    locks = {queue.name: queue for queue in recursion.queues if queue.lock}
+    inner = {name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in locks} for name in locks}
+    try:
+        order = [locks[name] for name in TopologicalSorter(inner).static_order()]
+    except CycleError as error:
+        names = ", ".join(sorted(set(error.args[1])))
+        raise NoAnswerError(
+            f"locks {names} are each taken while another of them is held; mean-value solves a lock after those taken inside "
+            "it, so it has no order for these; simulate it"
+        ) from None
+    return [queue for queue in recursion.queues if not queue.lock] + order
