@@ -24,6 +24,7 @@ from slipstick.random_times import (
     erlang,
     exponential,
     hyperexponential,
+    left_over,
     maximum_of,
     maximum_of_identical,
     normal_distribution,
@@ -170,6 +171,37 @@ def test_many_times_need_few_panels_and_equal_ones_one(monkeypatch: pytest.Monke
     assert few.variance == pytest.approx(every.variance, rel=1e-4)
     alike = maximum_of([random_time(2.0, 0.5) for _ in range(30)])
     assert alike.mean == pytest.approx(maximum_of_identical(random_time(2.0, 0.5), 30 * ONE).mean, rel=1e-12)
+
+
+@pytest.mark.parametrize(("scv", "error"), [(0.1, 0.01), (0.25, 0.021), (1.0, 0.065), (2.0, 0.09), (4.0, 0.075)])
+def test_the_work_left_after_a_gap_errs_as_stated(scv: float, error: float) -> None:
+    """Exact of a gamma variate: E (Y - c)+ = m P(Y' > c) - c P(Y > c), where Y' has one more in its shape."""
+    work = stats.gamma(1 / scv, scale=scv), stats.gamma(1 / scv + 1, scale=scv)
+    off = []
+    for gap in (0.2, 0.5, 1.0, 2.0):
+        constant, _ = left_over(ONE, scv * ONE, gap * ONE, 0 * ONE)
+        off.append(constant[0] - (work[1].sf(gap) - gap * work[0].sf(gap)))
+        exponential, _ = left_over(ONE, scv * ONE, gap * ONE, gap * gap * ONE)
+        assert exponential[0] == pytest.approx(1 - gap * (1 - (1 + scv / gap) ** (-1 / scv)), rel=1e-6)
+    assert error / 3 < max(map(abs, off)) < error
+
+
+@pytest.mark.parametrize(("count", "mean", "variance"), [(30, 3e-4, 3.5e-3), (1000, 2.1e-3, 0.05)])
+def test_the_integration_of_a_maximum_errs_as_stated(
+    count: int, mean: float, variance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [random_time(1.0, scv) for scv in (0.01, 0.25, 1.0, 4.0, 20.0)]
+    found = [maximum_of_identical(each, count * ONE) for each in times]
+    nodes, weights = np.polynomial.legendre.leggauss(48)
+    monkeypatch.setattr("slipstick.random_times._NODES", nodes)
+    monkeypatch.setattr("slipstick.random_times._WEIGHTS", weights)
+    exact = [maximum_of_identical(each, count * ONE) for each in times]
+    off = [
+        (abs(a.mean[0] / b.mean[0] - 1), abs(a.variance[0] / b.variance[0] - 1))
+        for a, b in zip(found, exact, strict=True)
+    ]
+    assert mean / 2 < max(each for each, _ in off) < mean
+    assert variance / 2 < max(each for _, each in off) < variance
 
 
 def test_exponential_times_exactly() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -91,6 +92,19 @@ def test_erlang_c_against_its_sum(offered: float, servers: int) -> None:
     terms = [offered**k / math.factorial(k) for k in range(servers + 1)]
     last = terms[-1] * servers / (servers - offered)
     assert erlang_c(np.array([offered]), servers)[0] == pytest.approx(last / (sum(terms[:-1]) + last), rel=1e-12)
+
+
+def test_all_servers_busy_by_the_load_against_erlang() -> None:
+    too_likely, too_long = [], []
+    for c, load in product((1, 2, 3, 4, 8, 16, 32), np.linspace(0.1, 0.98, 23)):
+        offered = np.array([c * load])
+        found, exact = all_busy_by_load(offered, c, np.array([math.inf]))[0], erlang_c(offered, c)[0]
+        too_likely.append(found - exact)
+        too_long.append((found - exact) / (c * (1 - load) + exact))
+        assert c > 1 or found == pytest.approx(exact, rel=1e-12)
+    assert max(too_likely) == pytest.approx(0.051, abs=0.0005)
+    assert max(too_long) == pytest.approx(0.026, abs=0.0005)
+    assert min(too_likely) > -0.01
 
 
 def test_residual_times_of_constant_and_exponential_services() -> None:

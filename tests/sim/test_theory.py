@@ -166,3 +166,5 @@ def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> N
 def test_the_reach_of_an_interval_is_that_of_student(level: float, next_term: float, freedom: int) -> None:
     # The first term of the expansion that is left out is of the fifth order.
     assert t_quantile(level, freedom) == pytest.approx(stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5)
+    for few, within in ((1, 1e-12), (2, 1e-12), (3, 0.008)):
+        assert t_quantile(level, few) == pytest.approx(stdtrit(few, (1 + level) / 2), rel=within)

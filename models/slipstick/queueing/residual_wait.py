@@ -40,7 +40,7 @@ def residual_time(service: Array, scv: Array | float) -> Array:
 
 
 MOST_SOURCES = 256
-"""Customers that `finite_source_residual` counts; of more, the load is that of this number.
+"""Customers that `finite_source_residual` counts; more are taken as this number, each of which brings a larger part of the same load.
 
 Chosen here for speed: with 1000 customers of scv 4 the wait errs by up to 6 %, at a load of 0.95, and the time by 0.15 %."""
 
@@ -94,7 +94,7 @@ def _binomial_sum(count: int, logs: Array) -> Array:
 
 
 MOST_LOG = 600.0
-"""Largest logarithm that is raised: a sum so large is a server that is never idle."""
+"""Largest logarithm whose exponential is taken; a sum as large as exp(600) means a server that is never idle."""
 
 
 def erlang_b(busy: Array, servers: int) -> Array:
@@ -246,7 +246,10 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
 def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     """Estimate the probability that all servers are busy as (busy / c)^(sqrt(2 (c + 1)) - 1).
 
-    Exact for one server, and within 2 % at M/M/c. Source: Sakasegawa, Ann. Inst. Statistical Mathematics 29, 1977, 67-75.
+    Exact for one server. At M/M/c it is up to 0.051 too large, most where a long wait is unlikely, and the mean time from
+    arrival to departure is up to 2.6 % too long (c from 2 to 32, utilization 0.1 to 0.98; tests/queueing/test_residual_wait.py).
+
+    Source: Sakasegawa, Ann. Inst. Statistical Mathematics 29, 1977, 67-75.
 
     Parameters
     ----------

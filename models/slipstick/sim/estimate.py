@@ -86,11 +86,18 @@ class Estimate:
 
 
 def t_quantile(level: float, degrees: int) -> float:
-    """Give the quantile of Student's t for a two-sided interval, by degrees of freedom (expansion of Cornish and Fisher).
+    """Give the quantile of Student's t for a two-sided interval, by degrees of freedom.
 
-    >>> t_quantile(0.95, 31)
-    2.0395
+    Exact for one and two degrees, else by the expansion of Cornish and Fisher: at level 0.95 within 0.12 % for three degrees
+    and 1e-5 from nine on, at level 0.99 within 0.8 % and 1e-4 (tests/sim/test_theory.py).
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 26.7.5.
+
+    >>> t_quantile(0.95, 31), t_quantile(0.95, 1)
+    (2.0395, 12.7062)
     """
+    if degrees <= 2:
+        return math.tan(math.pi * level / 2) if degrees == 1 else level * math.sqrt(2 / (1 - level**2))
     z = NormalDist().inv_cdf((1 + level) / 2)
     n = float(degrees)
     return (
@@ -164,7 +171,9 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
 
 
 def correlated(batches: Array, negligible: float = 1e-12) -> bool:
-    """Say whether successive batches are clearly correlated: then they are too short for an interval.
+    """Say whether successive batches are clearly correlated, so that they are too short for an interval.
+
+    Tests the first autocorrelation, which of independent batches is nearly normal with variance 1 / batches, at a level of 5 %.
 
     Parameters
     ----------
