@@ -544,6 +544,8 @@ class Contention:
                 self._crowded[node.counter] = (Number(1.0), 0)
             elif isinstance(node, Ask):
                 self._crowded[f"tasks of {node.pool}"] = (population, 1)
+            elif isinstance(node, BarrierWait):
+                self._crowded[node.name] = _met_by_others(model, node, population)
         self._others = {**_longest_of_random(model, population), **_shared_stages(model)}
         self._tape = Tape([count for count, _ in (*self._crowded.values(), *self._others.values())])
 
@@ -558,6 +560,18 @@ class Contention:
 
 Excess = tuple[Expr, int]
 """A count, and the number that it must exceed."""
+
+
+def _met_by_others(model: Model, wait: BarrierWait, population: Expr) -> Excess:
+    """Count those that a barrier makes wait though their times are constant: groups that differ, or all but its parties."""
+    if wait.parties is not None:
+        return population, wait.parties
+    there = [minimum(group.processors, 1) for group in model.population.groups if _meets(group.cycle, wait)]
+    return total(there), 1
+
+
+def _meets(body: Activity, wait: BarrierWait) -> bool:
+    return any(isinstance(node, BarrierWait) and node.name == wait.name for node in steps(body))
 
 
 def _longest_of_random(model: Model, population: Expr) -> dict[str, Excess]:

@@ -19,12 +19,13 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Model, Station, closed_model, open_model, phased_model
+from slipstick.model.system import Model, Station, closed_model, grouped_model, open_model, phased_model
 from tests.closed_form import solve
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)
 BUS, CPU = service("bus", 1.0), service("cpu", 2.0)
+MEET = barrier("meet")
 OWN, OTHER, EACH = (service(name, 1.0, name=f"at-{name}") for name in ("own", "other", "each-other"))
 LONGEST = "takes the longest of random times at their means, which is below the mean of the longest"
 
@@ -75,6 +76,11 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
     ("a barrier of constant times", closed_model(WORK >> barrier("meet"), 8), ()),
     ("a barrier of random times", closed_model(RANDOM >> barrier("meet"), 8), (LONGEST,)),
     ("a barrier for oneself", closed_model(RANDOM >> barrier("meet"), 1), ()),
+    ("a barrier of groups", grouped_model({"a": (2, WORK >> MEET), "b": (1, BUS >> MEET)}), (waiting("meet"),)),
+    ("a barrier of one group", grouped_model({"a": (2, WORK >> MEET), "b": (1, BUS)}), ()),
+    ("a barrier of a group and an empty one", grouped_model({"a": (2, WORK >> MEET), "b": (0, BUS >> MEET)}), ()),
+    ("a barrier of two of three", closed_model(WORK >> barrier("meet", 2), 3), (waiting("meet"),)),
+    ("a barrier of two of two", closed_model(WORK >> barrier("meet", 2), 2), ()),
     ("phases of constant times", phased_model((1, 1, WORK), (3, 8, WORK)), ()),
     ("phases of random times", phased_model((1, 1, WORK), (3, 8, RANDOM)), (LONGEST,)),
     ("phases of one processor", phased_model((3, 1, RANDOM)), ()),
