@@ -12,7 +12,7 @@ from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.limits import way_out
 from slipstick.method.networks.form import CompiledNetwork
-from slipstick.model.network import closed_class, open_class, station
+from slipstick.model.network import ClosedClass, OpenClass, closed_class, open_class, station
 
 WAYS = [
     route(("a", "cpu"), ("a", "disk"), 0.7),
@@ -120,6 +120,22 @@ def test_derivatives_travel_through_the_chain() -> None:
     form = CompiledNetwork(model, "markov-chain")
     ends = form.points({name: np.array([0.5 - step, 0.5 + step])}).columns()["response_time[web]"]
     assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5)
+
+
+@pytest.mark.parametrize("members", [closed_class(3, think_time=1.0), closed_class(3), open_class(1.0)])
+@pytest.mark.parametrize("order", [("disk", "cpu"), ("cpu", "disk")])
+def test_a_visit_that_may_be_left_out_has_its_derivative(
+    members: ClosedClass | OpenClass, order: tuple[str, str]
+) -> None:
+    """One visit is where customers begin to pass a station by, which changes no probability but its slope."""
+    stations = {name: station(service={"a": 0.3}, visits={"a": 1.0}) for name in order}
+    model = network({"a": members}, stations)
+    chained, formula = (
+        solve(model, method=method).gradient["response_time[a]"] for method in ("markov-chain", "exact")
+    )
+    assert {name: chained[name] for name in formula if "think" not in name} == pytest.approx(
+        {name: slope for name, slope in formula.items() if "think" not in name}, rel=1e-9
+    )
 
 
 def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:

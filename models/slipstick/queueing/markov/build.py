@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.queueing.markov.chain import Array
-from slipstick.queueing.markov.state_space import SharedServers, StateSpace, StationState, initial_state, station_state
+from slipstick.queueing.markov.state_space import (
+    SharedServers,
+    StateSpace,
+    StationState,
+    initial_state,
+    lacking,
+    station_state,
+)
 from slipstick.queueing.network import NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes
 from slipstick.random_times import PhaseType, exponential, phase_type
@@ -137,16 +144,10 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
         if _thinks(network)[r]:
             # A cycle that visits no station is one more think time; without think time such cycles take none.
             home = np.eye(count + 1)[count]
-            onward[r, count, r] = first + _remainder(first.sum()) * home
-        onward[r, :count, r] += _remainder(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
+            onward[r, count, r] = first + lacking(first.sum()) * home
+        onward[r, :count, r] += lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
         entry[r] = home
     return Routing(entry, onward, routing.restart)
-
-
-def _remainder(total: Array) -> Array:
-    """Give what probabilities lack of 1, beyond rounding."""
-    remainder: Array = np.where(np.abs(1.0 - total) > 1e-12, 1.0 - total, 0.0)
-    return remainder
 
 
 @dataclass(frozen=True, eq=False)

@@ -184,9 +184,9 @@ class StateSpace:
     ) -> Transitions:
         """Let a batch come: each of its customers chooses a place by itself, and passes by with what is lacking of 1."""
         states = rows[here]
-        passing = 1.0 - sum(probability for _, _, probability in places)
+        passing = lacking(sum(probability for _, _, probability in places))
         for _ in range(self.batch[r]):
-            parts = [(here, states, rates * passing)] if abs(passing) > 1e-12 else []
+            parts = [(here, states, rates * passing)] if passing != 0 else []
             for _, to, probability in places:
                 for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], r):
                     moved = self._replaced(states[some], to, after)
@@ -209,10 +209,13 @@ class StateSpace:
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
     ) -> Iterator[Transitions]:
         event = self.completion_event(r, at)
-        rest = 1.0 - sum(probability for _, _, probability in self.destinations[r, at])
+        # No customer of a closed class leaves: a slope of routes alone, which need not add up, has none do so either.
+        rest = (
+            lacking(sum(probability for _, _, probability in self.destinations[r, at])) if self.open_classes[r] else 0
+        )
         for target, to, probability in self.destinations[r, at]:
             yield from self._moved_to(rows, here, base, rate * probability, (target, to), event, at)
-        if abs(rest) > 1e-12:
+        if rest != 0:
             yield here, self._released(base, at), rate * rest, event
 
     def _moved_to(
@@ -738,6 +741,12 @@ class OrderedQueue(StationState):
         if self.served_places > 1 and not self.discipline.preemptive:
             rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
         return rows
+
+
+def lacking(total: Array | complex) -> Array:
+    """Give what probabilities lack of 1: without what is rounding, but with the whole slope where they are complex."""
+    rest = 1.0 - np.asarray(total)
+    return np.where(np.abs(rest.real) > 1e-12, rest, rest - rest.real)
 
 
 def station_state(
