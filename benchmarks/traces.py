@@ -1,9 +1,10 @@
 """Traces of many events, read and shown whole, each in a process of its own: processor time, elapsed time, peak memory.
 
-Three files are made: Chrome events one after the other, Chrome events nested in others, and a table of records. Made with sixteen
-threads and fifty names; nothing in them is special but their number.
+The files: Chrome events one after the other, and nested in others; a table of records; states of Paraver; rows of perf sched
+timehist; an OTF2 archive, where its library is installed. Made with sixteen threads and fifty names; nothing in them is special but
+their number. A row of timehist is one event here, and three spans.
 
-    python benchmarks/traces.py [--events 10000000] [--short]
+    python benchmarks/traces.py [--events 10000000] [--only otf2] [--short]
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 THREADS, NAMES = 16, 50
@@ -53,29 +55,84 @@ def records(events: int) -> Iterator[str]:
     yield from (f"{events // THREADS},{thread},end,,,\n" for thread in range(THREADS))
 
 
-def main(events: int) -> int:
-    """Measure all three; say whether ten million would stay within the limits."""
-    made = {"chrome.json": chrome(events, False), "nested.json": chrome(events, True), "records.csv": records(events)}
+def paraver(events: int) -> Iterator[str]:
+    """Write states of 45 us and of 5 us, in turn."""
+    yield f"#Paraver (24/11/26 at 07:00):{events // THREADS * 25_000 + 50_000}_ns:1(16):1:1({THREADS}:1)\n"
+    for at in range(events):
+        start, odd = at // THREADS // 2 * 50_000, at // THREADS % 2
+        first, last = (start + 45_000, start + 50_000) if odd else (start, start + 45_000)
+        yield f"1:{at % THREADS + 1}:1:1:{at % THREADS + 1}:{first}:{last}:{3 if odd else 1}\n"
+
+
+def timehist(events: int) -> Iterator[str]:
+    """Write rows of a task that waits 3 us, is delayed 2 us and runs 45 us."""
+    yield "           time    cpu  task name                       wait time  sch delay   run time\n"
+    yield "                        [tid/pid]                          (msec)     (msec)     (msec)\n"
+    yield "--------------- ------  ------------------------------  ---------  ---------  ---------\n"
+    for at in range(events):
+        end, task = 8929 + (at // THREADS + 1) * 50e-6, f"work[{6900 + at % THREADS}]"
+        yield f"{end:15.6f} [0000]  {task:30}      0.005      0.002      0.045\n"
+
+
+def otf2(events: int, folder: Path) -> Path | None:
+    """Write regions of 45 us every 50 us; None where the library is not installed."""
+    try:
+        library = import_module("otf2")
+    except ImportError:
+        return None
+    with library.writer.open(str(folder), timer_resolution=1_000_000) as archive:
+        told = archive.definitions
+        process = told.location_group("process", system_tree_parent=told.system_tree_node("machine"))
+        lanes = [told.location(f"thread {each}", group=process) for each in range(THREADS)]
+        writers = [archive.event_writer_from_location(each) for each in lanes]
+        regions = [told.region(f"f{each}") for each in range(NAMES)]
+        for turn in range(events // THREADS // 2):
+            for each in writers:
+                each.enter(50 * turn, regions[turn % NAMES])
+                each.leave(50 * turn + 45, regions[turn % NAMES])
+    return folder / "traces.otf2"
+
+
+def written(events: int, only: str, folder: Path) -> Iterator[Path]:
+    """Write the files one by one; each is deleted when the next is asked for."""
+    made: dict[str, Callable[[], Iterator[str]]] = {
+        "chrome.json": lambda: chrome(events, False),
+        "nested.json": lambda: chrome(events, True),
+        "records.csv": lambda: records(events),
+        "states.prv": lambda: paraver(events),
+        "timehist.txt": lambda: timehist(events),
+    }
+    for name, lines in made.items():
+        if only in name:
+            path = folder / name
+            with path.open("w") as file:
+                file.writelines(lines())
+            yield path
+            path.unlink()
+    if only in "traces.otf2" and (anchor := otf2(events, folder / "archive")):
+        yield anchor
+
+
+def main(events: int, only: str = "") -> int:
+    """Measure all; say how many of ten million events are not within the limits."""
     missed = 0
     print(f"{events:,} events; of each file MB, processor seconds, elapsed seconds, peak MB")
     with tempfile.TemporaryDirectory() as folder:
-        for name, lines in made.items():
-            path = Path(folder) / name
-            with path.open("w") as file:
-                file.writelines(lines)
+        for path in written(events, only, Path(folder)):
             begun = time.perf_counter()
             run = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
             elapsed = time.perf_counter() - begun
             used, peak, _, _ = map(float, run.stdout.split())
-            print(f"{name:12} {path.stat().st_size / 1e6:9.1f} {used:9.1f} {elapsed:9.1f} {peak / 1e6:9.0f}")
+            size = sum(each.stat().st_size for each in (path, *path.with_suffix("").rglob("*")))
+            print(f"{path.name:12} {size / 1e6:9.1f} {used:9.1f} {elapsed:9.1f} {peak / 1e6:9.0f}", flush=True)
             missed += events >= 10_000_000 and (used > SECONDS or peak > BYTES)
-            path.unlink()
     return missed
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--only", default="", help="part of the name of a file")
     parser.add_argument("--short", action="store_true")
     asked = parser.parse_args()
-    sys.exit(main(20_000 if asked.short else asked.events))
+    sys.exit(main(20_000 if asked.short else asked.events, asked.only))

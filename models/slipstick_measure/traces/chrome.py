@@ -80,7 +80,7 @@ class _JsonPieces:
                     raise (EOFError if cut else ValueError) from error
 
     def entries(self) -> Iterator[str]:
-        """Take the keys of an object, each up to its colon."""
+        """Take the keys of an object, each up to its colon; `closed` says whether its brace was there."""
         while (sign := self.sign()) not in ("}", ""):
             self.at += 1
             if sign in ",{":
@@ -92,6 +92,8 @@ class _JsonPieces:
             self.at += 1
             self.sign()
             yield key
+        self.at += len(sign)
+        self.closed = self.closed and bool(sign)
 
     def items(self) -> Iterator[Any]:
         """Take the values of a list; `closed` says whether its bracket was there."""
@@ -146,6 +148,8 @@ class ChromeReader:
                 if count > most:
                     self.found.refuse(too_many("events", "events", ADVICE))
                 self._take(event, count)
+            if text.closed and text.sign():
+                self.found.odd(f"what follows the events is not read, near {short(text.text[text.at :][:40])}")
         except EOFError:
             self.found.refuse(f"the file ends, or is damaged, inside a value after {count:,} events")
         except TypeError:
@@ -155,7 +159,9 @@ class ChromeReader:
         except ValueError:
             self.found.refuse(f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}")
         if not text.closed:
-            self.found.odd(f"the events end without a bracket, after {count:,}; what wrote them may have been stopped")
+            self.found.odd(
+                f"the last bracket is missing, after {count:,} events; what wrote them may have been stopped"
+            )
         self._pair()
         return self._finished()
 

@@ -119,7 +119,7 @@ def trace_format(path: Path | str) -> str | None:
     if (suffix := Path(path).suffix) in _BINARY:
         return _BINARY[suffix]
     try:
-        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")
+        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "").removeprefix("\ufeff")
     except SpecError:
         return None
     return next((name for name, each in TRACE_FORMATS.items() if each.recognize(head)), None)
@@ -218,8 +218,9 @@ def _state_names(path: Path | str) -> dict[int, str]:
 # perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay and of running.
 
 _RULER = re.compile(r"\s*-{9,} -{6,} .*---")
-_NUMBERS = r"(?P<wait>[0-9.]+) +(?P<delay>[0-9.]+) +(?P<run>[0-9.]+)"
-_TASK_ROW = re.compile(rf"\s*(?P<time>[0-9.]+) +\[[0-9]+\] +(?P<task>.*?) +{_NUMBERS}(?: +(?P<rest>.*))?")
+_NUMBER = r"[0-9]{1,15}\.[0-9]{3}"  # perf writes three digits, so that a number that is cut is none
+_NUMBERS = rf"(?P<wait>{_NUMBER}) +(?P<delay>{_NUMBER}) +(?P<run>{_NUMBER})"
+_TASK_ROW = re.compile(rf"\s*(?P<time>{_NUMBER}[0-9]{{3}}) +\[[0-9]+\] +(?P<task>.*?) +{_NUMBERS}(?: +(?P<rest>.*))?")
 _PREEMPTED = "R"
 
 
@@ -235,19 +236,23 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
         elif header and (row := _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :])):
             if row["task"].startswith("<idle>"):
                 continue
-            names = ("time", "wait", "delay", "run")
-            end, wait, delay, run = (found.number(row[each], f"{each} time", number) for each in names)
+            end, wait, delay, run = map(float, row.group("time", "wait", "delay", "run"))
             preempted = _PREEMPTED in (row["rest"] or "").partition("next:")[0].split()
             lane = found.named(found.lanes, row["task"].strip())
             for label, length in (running, run), (delayed, delay), (delayed if preempted else waited, wait - delay):
                 if length > 0:
-                    found.span(lane, label, max(0.0, end - length / 1000), end)
-                    end -= length / 1000
+                    start = max(0.0, end - length / 1000)
+                    found.span(lane, label, start, end)
+                    end = start
         else:
             if header and line.strip() and "[tid/pid]" not in line:
                 others.append(number)
     if others:
         found.odd(f"{len(others):,} lines are no rows of switches, and left out; the first is line {others[0]}")
+    if others and not found.lanes:
+        found.refuse(
+            f"none of {len(others):,} lines is a row of a switch; is this the output of perf sched timehist?", others[0]
+        )
     return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
 
 

@@ -326,7 +326,8 @@ class TraceColumns:
         if len(wrong := np.flatnonzero(end < start)):
             at = wrong[0]
             self.refuse(
-                f"a span of {end[at] - start[at]:g} is negative: from {start[at]:g} to {end[at]:g}", what="time"
+                f"a span of {end[at] - start[at]:g} is negative: from {start[at]:g} to {end[at]:g}, span {at + 1:,} of the file",
+                what="time",
             )
         for what, column in (("time", start), ("time", end), ("time", time), ("count", count)):
             if not np.isfinite(column).all() or (len(column) and column.min() < 0):
@@ -341,7 +342,10 @@ class TraceColumns:
 
     def _booked(self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float) -> TraceSpans:
         """Book each instant of a lane once, then each of a processor."""
-        spans = _in_order(spans.select(spans.end > spans.start))
+        lasting = spans.end > spans.start
+        spans = _in_order(
+            spans if lasting.all() else spans.select(lasting)
+        )  # there may be many, so no copy without need
         spans, crossing = _innermost(spans, resolution)
         if crossing:
             self.odd(f"{crossing:,} spans of one processor overlap, neither inside the other; the later one is booked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -338,7 +339,7 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
     trace = chrome(tmp_path, f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},')
     assert (trace.objects, trace.accesses.processor.tolist()) == (("2",), [0])
     assert [note.message for note in trace.notes] == [
-        "the events end without a bracket, after 7; what wrote them may have been stopped",
+        "the last bracket is missing, after 7 events; what wrote them may have been stopped",
         "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
         "1 arrows have no beginning or no end; left out",
         "events that are no spans of a thread are left out: 1 of kind 'i'",
@@ -370,7 +371,7 @@ X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
             "the file ends, or is damaged, inside a value after 1 events",
         ),
         ("[" + X % (1, 2) + ', {"ph" "X"}, ' + X % (1, 2) + "]", "this is no JSON after 1 events, near"),
-        ("[" + X % (1, "-3"), "a span of -3 is negative: from 1 to -2"),
+        ("[" + X % (1, "-3"), "a span of -3 is negative: from 1 to -2, span 1 of the file"),
         ("[" + X % ("-1", 3), "a time is a finite number and not negative; got -1"),
         ("[" + X % ("1e18", 3), "a time of 1e+12 s is out of range; is its unit right?"),
         ("[" + X % ("NaN", 3), "a time is a finite number and not negative; got nan"),
@@ -445,6 +446,34 @@ def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> Non
 def test_bad_paraver_traces_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "x.prv").write_text(lines)
     assert said in refusal(tmp_path / "x.prv")
+
+
+@pytest.mark.parametrize(("more", "said"), [("[]", "what follows the events is not read, near '[]'"), ("  ", "")])
+def test_what_follows_the_events_is_noted(more: str, said: str, tmp_path: Path) -> None:
+    for text in ("[" + X % (1, 2) + "]", '{"traceEvents": [' + X % (1, 2) + '], "more": {"a": 1}}'):
+        assert "".join(note.message for note in chrome(tmp_path, text + more).notes) == said
+    assert "the last bracket is missing, after 1 events" in str(chrome(tmp_path, text[:-1]).notes[0])
+
+
+def test_rows_of_switches_that_are_cut_are_told(tmp_path: Path) -> None:
+    header, *rows = (FILES / "timehist-cpus.txt").read_text().splitlines()
+    text = "\n".join([header, *rows]).rstrip()
+    (tmp_path / "x.txt").write_text(text[:-1])
+    assert "1 lines are no rows of switches, and left out; the first is line" in str(
+        read_trace(tmp_path / "x.txt").notes[-1]
+    )
+    (tmp_path / "y.txt").write_text(f"{header}\n  {rows[-1].replace('.', ',')}")
+    assert "none of 1 lines is a row of a switch; is this the output of perf sched timehist?" in refusal(
+        tmp_path / "y.txt"
+    )
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_mark_of_the_byte_order_is_no_part_of_a_trace(name: str, tmp_path: Path) -> None:
+    shutil.copytree(FILES, tmp_path / "files")
+    path = tmp_path / "files" / name
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert spans_of(read_trace(path)) == spans_of(read_trace(FILES / name))
 
 
 def test_other_files_are_no_traces(tmp_path: Path) -> None:
