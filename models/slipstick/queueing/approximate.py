@@ -35,13 +35,14 @@ from slipstick.queueing.compiled import loop, newton_steps
 from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
 from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution, sum_over_stations
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
+from slipstick.random_times import clamped
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Shift = tuple[Array, Array]
 """Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
 
 MOST_BUSY = 1 - 1e-9
-"""Of a server before it counts as full while an iteration is still far off."""
+"""Largest utilization by higher ranks that a wait is computed with: steps far from the solution may exceed 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: 
     present_others = met.waiting(ones, station)
     if servers > 1:
         busy = met.served(ones, station)
-        present_others = (_not_negative(present_others - busy) + all_busy_by_load(busy, servers, others)) / servers
+        present_others = (clamped(present_others - busy) + all_busy_by_load(busy, servers, others)) / servers
     shared: Array = network.service[:, :, station] * (1 + present_others)
     return shared
 
@@ -134,7 +135,7 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
         ahead = (rank[None, :] <= rank[:, None]).astype(float)
     ones = np.ones_like(service)
     residual = residual_time(service, network.scv[:, :, station])
-    waiting = _not_negative(met.waiting(service, station, ahead) - met.served(service, station, ahead))
+    waiting = clamped(met.waiting(service, station, ahead) - met.served(service, station, ahead))
     left = met.served(residual, station, ahead if kind.preemptive else None)
     if servers > 1:
         all_served = met.served(ones, station)
@@ -145,15 +146,9 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
         return np.asarray(service + wait)
     before = (rank[None, :] < rank[:, None]).astype(float)
     taken = met.served(ones, station, before) / servers
-    free = 1 - np.where(taken.real < MOST_BUSY, taken, MOST_BUSY)
+    free = 1 - clamped(taken, high=MOST_BUSY)
     first: Array = service / free if kind.preemptive else service
     return np.asarray(first + wait / free)
-
-
-def _not_negative(number: Array) -> Array:
-    """Hold a mean number at 0 while an iteration is still far off."""
-    held: Array = np.where(number.real > 0, number, 0)
-    return held
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:

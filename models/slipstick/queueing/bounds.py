@@ -5,7 +5,7 @@ from __future__ import annotations
 from slipstick.errors import ModelError
 from slipstick.late import NDArray, np
 from slipstick.queueing.mixed_classes import open_load
-from slipstick.queueing.network import Array, NetworkArrays
+from slipstick.queueing.network import Array, NetworkArrays, quotient
 from slipstick.vocabulary import DISCIPLINES
 
 Bounds = tuple[Array, Array]
@@ -101,8 +101,7 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
         with np.errstate(divide="ignore"):
             by_station = np.ascontiguousarray((limits / network.demand).transpose(2, 0, 1))
         return np.asarray(by_station.min(axis=0))
-    limit = np.full(network.demand.shape, np.inf, dtype=complex)
-    np.divide(limits, network.demand, out=limit, where=network.demand != 0)
+    limit = quotient(limits, network.demand, np.inf)
     least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
     return least
 

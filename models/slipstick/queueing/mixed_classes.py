@@ -18,6 +18,7 @@ from slipstick.queueing.network import (
     ClosedSolution,
     NetworkArrays,
     NetworkSolution,
+    quotient,
     solved_in_parts,
     sum_over_stations,
 )
@@ -230,8 +231,7 @@ def whole_solution(
         at_queues[:, closed.classes] = queue
         present[:, :, closed.queueing] = at_queues
         present[:, :, network.delays] = flow[:, :, None] * demand[:, :, network.delays]
-    each = flow[:, :, None]
-    residence = np.divide(present, each, out=np.zeros(shape, dtype=kind), where=each != 0)
+    residence = quotient(present, flow[:, :, None])
     if not network.all_closed:
         opened = ~network.closed
         factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
@@ -282,8 +282,7 @@ def _utilization(network: NetworkArrays, closed: ClosedPart, flow: Array, idle: 
     busy = work / network.shares
     for place, empty in idle.items():
         here = work[:, :, closed.queueing[place]]
-        total = here.sum(axis=1, keepdims=True)
-        share = np.divide(here, total, out=np.zeros_like(here), where=total != 0)
+        share = quotient(here, here.sum(axis=1, keepdims=True))
         busy[:, :, closed.queueing[place]] = share * (1 - empty * closed.empty[place])[:, None]
     return busy
 

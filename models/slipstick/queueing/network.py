@@ -345,6 +345,21 @@ class MarkovSolution(NetworkSolution):
     beyond: tuple[float, ...] = ()
 
 
+def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
+    """Divide, and give another number where the divisor is 0."""
+    above, below = np.broadcast_arrays(above, below)
+    return np.divide(
+        above, below, out=np.full(above.shape, otherwise, np.result_type(above, below, float)), where=below != 0
+    )
+
+
+def have_one_value(values: Array, here: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell at which stations all classes that come there have the same value (..., K), of arrays (..., R, K)."""
+    high = np.max(values.real, axis=-2, where=here, initial=0.0)
+    same: NDArray[np.bool_] = high <= np.min(values.real, axis=-2, where=here, initial=np.inf)
+    return same
+
+
 def sum_over_stations(values: Array) -> Array:
     """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take several times as long."""
     points, classes, stations = values.shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slipstick.late import NDArray, np
-from slipstick.queueing.network import Array
+from slipstick.queueing.network import Array, have_one_value, quotient
 
 OUTSIDE = -1
 """Number of the class and of the station outside the network."""
@@ -124,18 +124,10 @@ def joined_chains(service: Array, visits: Array, scv: Array, chain_of: Array) ->
         members = np.flatnonzero(chain_of == c)
         v, s, each = visits[:, members], service[:, members], scv[:, members]
         total[:, c] = v.sum(axis=1)
-        part = np.divide(v, total[:, c, None], out=np.zeros_like(v), where=total[:, c, None] != 0)
+        part = quotient(v, total[:, c, None])
         mean[:, c] = (part * s).sum(axis=1)
         second = (part * s**2 * (1 + each)).sum(axis=1)
-        mixed = np.divide(second, mean[:, c] ** 2, out=np.full_like(second, 2.0), where=mean[:, c] != 0) - 1
-        spread[:, c] = np.where(_one_value(s, v) & _one_value(each, v), each.max(axis=1), mixed)
+        mixed = quotient(second, mean[:, c] ** 2, 2.0) - 1
+        alike = have_one_value(s, v.real != 0) & have_one_value(each, v.real != 0)
+        spread[:, c] = np.where(alike, each.max(axis=1), mixed)
     return mean, total, spread
-
-
-def _one_value(values: Array, visits: Array) -> NDArray[np.bool_]:
-    """Say where all classes that visit a station have one value there [points, stations]."""
-    there = visits.real != 0
-    high = np.max(values.real, axis=1, where=there, initial=0.0)
-    low = np.min(values.real, axis=1, where=there, initial=np.inf)
-    same: NDArray[np.bool_] = high <= low
-    return same

@@ -1,15 +1,15 @@
 """Finite programs: phases of identical iterations, and supersteps in which each processor has an activity of its own.
 
-A phase ends with the slowest of its processors. Its iterations follow each other as in the steady state of as many
-processors as are still at work, except that all of them start together.
+A phase ends with the slowest of its processors. Its iterations take the time of the steady state of the processors that
+are still at work, except that all of them start together.
 
 A superstep is as long as its slowest processor. Loads are averages over the superstep: a visit of processor i to
 processor j finds each other customer k of j (j's own operations, and the requests of the others, spread evenly) in
-service with its utilization, for the residual time, or waiting before it::
+service with probability U, for the residual time R, or waiting before it::
 
     W[i,j] = sum over k of others (U[k,j] R[k,j] + X[k,j] W[k,j] S[k,j]),  R = E S^2 / (2 E S)
 
-but at most all of k's service there over i's visits, for a service delays a visitor at most once.
+but at most k's whole service there over i's visits, because each service delays a visitor at most once.
 
 Source: Nanda and Ni, Supercomputing 1992, 20-29 (phases and transitions, T = T_S + sum (r_k t_k + T_B), T_S a phase of
 one processor); Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam 1979, and Bard, Modelling and
@@ -46,16 +46,16 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.random_times import Array, RandomTime, added, largest, maximum_of_identical, nonzero, repeated
+from slipstick.random_times import Array, RandomTime, added, clamped, largest, maximum_of_identical, nonzero, repeated
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
-"""Of the waits in a superstep: most iterations, and the last change as a part of its time that ends them [1]."""
+"""Of the iteration for the waits in a superstep: the most steps, and the change, relative to the time, that ends it [1]."""
 
 SETTLED = 1e-9
-"""Last change of the waits, as a part of the time, above which no fixed point was reached [1]."""
+"""Last change, relative to the time, above which no fixed point was reached [1]."""
 
 OWN, AWAY = "own", "away"
-"""Queues of operations at the processor's own and at any other processor, within supersteps."""
+"""Names, within supersteps, of the queues at the processor's own and at any other processor."""
 
 
 def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
@@ -126,8 +126,8 @@ class _PhaseSolver:
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
         """Give the time of the phase; the waits found become those of its own processors.
 
-        One iteration is followed from the start of all. What the others add is the difference of two phases that
-        begin in the steady state (`_StaggeredEnd`): the start counts once, and so does the end.
+        The first iteration is followed from the common start. The other iterations add the difference of two phases that
+        begin in the steady state (`_StaggeredEnd`), so that the start and the end count once each.
         """
         cycle, n = solved.state.first, solved.state.processors
         own = repeated(times, cycle.time)
@@ -164,11 +164,11 @@ class _PhaseSolver:
 
 
 class _StaggeredEnd:
-    """The end of a phase that runs in the steady state: processors end one after the other, and the rest run faster.
+    """The end of a phase that runs in the steady state: processors end one after the other, and the others run faster.
 
-    Derived here: at the pace of all N processors, each would take an independent time V, the sum of its iterations. While
+    Derived here: at the speed of all N processors, each takes an independent time V, the sum of its iterations. While
     only k of them are left, a cycle takes T(k) instead of T(N), so that the expected gaps g(N), g(N-1), ..., g(1) between
-    the ends, in the order of k, shrink to g(k) T(k) / T(N). At a queue that is always busy T(k) is k times its service,
+    the ends, numbered by k, shrink to g(k) T(k) / T(N). At a queue that is always busy T(k) is k times its service,
     and the sum of the gaps is N times the work of one processor there, as it must be; without queues T(k) = T(N), and it
     is the maximum of the times V. Against exact chains the error is 2 % (tests/method/mean_value/test_programs.py).
 
@@ -188,10 +188,10 @@ class _StaggeredEnd:
         self.ended: Array = (gaps * left).sum(axis=-1)
 
     def waited(self, times: Array) -> Array:
-        """Give the part of the waits of the steady state that is left as the last processors run alone [1]."""
+        """Give the mean wait over the phase as a part of that of the steady state; it falls as processors end [1]."""
         longest = self.curve[-1] - self.curve[0]
         part = (self.ended / np.where(times.real > 0, times, 1) - self.curve[0]) / nonzero(longest)
-        return np.where(longest.real > 1e-12 * self.curve[0].real, np.where(part.real > 0, part, 0 * part), 1.0)
+        return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(part), 1.0)
 
 
 def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
@@ -209,8 +209,7 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
 
     Notes
     -----
-    As in the simulation, a processor that waits for the handler of a request is booked that wait beside its own serving
-    of the requests of others.
+    As in the simulation, the wait for the handler of a request is booked beside the processor's service of others' requests.
     """
     population = model.population
     assert isinstance(population, SuperstepPopulation)
@@ -226,24 +225,25 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
 
 
 _LineTotals = dict[tuple[str, str], Array]
-"""An activity without waits, by kind and name: its time as in closed form and what of that each step takes; by queue, the
-visits whose wait makes it longer, all visits, and the sums of their service times and of the mean squares [s, s, 1, 1, s, s^2]."""
+"""Sums over an activity without waits, by kind and name: ``time`` of the closed form; ``step``, the part of each step in it;
+and by queue ``waited``, the visits on the path that ends last, ``visits``, all of them, ``service``, the sum of their service
+times, and ``square``, the sum of the mean squares of these [s, s, 1, 1, s, s^2]."""
 
 _ON_PATH = ("time", "step", "waited")
-"""What is counted as often as the time contains it; all else as often as it is done."""
+"""Kinds that count along the path that ends last; the others count all executions."""
 
 
 def _add(totals: _LineTotals, part: _LineTotals, on_path: Array, in_all: Array) -> None:
-    """Add a part that the time contains `on_path` times and that is done `in_all` times."""
+    """Add a part that is executed `in_all` times, `on_path` times of which are on the path that ends last."""
     for key, each in part.items():
         more = (on_path if key[0] in _ON_PATH else in_all) * each
         totals[key] = totals[key] + more if key in totals else more
 
 
 class _LineReader:
-    """Adds up activities, each that lines share once.
+    """Adds up activities; a part that several lines share is added up once.
 
-    The time is that of the closed form, term by term: numbers may be complex here, which its tape does not take.
+    The time is that of the closed form, computed term by term because numbers may be complex here, unlike those of a tape.
     """
 
     def __init__(self, model: Model, numbers: Numbers) -> None:
@@ -362,7 +362,7 @@ class _SuperstepSolver:
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
-        """Let each processor wait for what all others leave: U R of a visit in service, X W S of those waiting [s]."""
+        """Let each processor wait for the work of all others: U R of a visit in service, X W S of those waiting [s]."""
         left = {name: (self._square[name] / 2 + waits[name] * self._service[name]) / time for name in self._queues}
         found = {name: self._waited_for(name, left[name], name) for name in self._queues if name not in (OWN, AWAY)}
         others = len(self._lines) - 1
@@ -376,7 +376,7 @@ class _SuperstepSolver:
         return found
 
     def _waited_for(self, at: str, left: Array, queue: str, factor: float = 1.0) -> Array:
-        """Add up what each processor waits for the others, n W for each at most all of its service.
+        """Add up the waits of each processor for the others, n W for each of them, at most its whole service.
 
         Parameters
         ----------

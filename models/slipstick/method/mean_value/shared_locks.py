@@ -3,17 +3,18 @@
 The rest of a cycle is taken as an exponential delay, as long as the population with one processor fewer spends outside the
 lock between two visits (surrogate delays: Jacobson and Lazowska, CACM 25(2), 1982, 142-151), and all that is done while the
 lock is held, waits included, as its service. A request is one to write with a fixed probability. The states are the readers
-inside, whether a writer is inside, and the requests that wait; of a fair lock it is enough how many wait, because all but
-the first of them are readers and writers as at random. So with one lock, one visit a cycle, and exponential times the waits
-are exact.
+inside, whether a writer is inside, and the requests that wait; of a fair lock the number that wait is enough, because all but
+the first of them are readers and writers at random. So with one lock, one visit a cycle, and exponential times the waits are
+exact.
 
-Other times change the chain in two places. While a writer waits no reader enters, and k readers inside end together after
-the maximum of k service times: that is how long the k-th takes less than the k - 1 others. A processor that finds a writer
-inside waits for the rest of its service, by the rules of a lock that writers alone take. Readers that others may join are
-left as they are (a station of infinitely many servers depends on the mean alone).
+Other times change the chain in two places. While a writer waits no reader enters, so the last of k readers inside ends after
+the maximum of k service times: the rates of their ends are those of the gaps between the maxima of 1, 2, ..., k times. A
+processor that finds a writer inside waits for the residual service, by the rules of a lock with writers only. Readers that
+others may join are not changed (a station of infinitely many servers depends on the mean alone).
 
-Groups of readers that enter together are also what the approximation for open streams of Johnson counts (IEEE Trans. Parallel
-and Distributed Systems 6(3), 1995). Checked by benchmarks/mean_value.py, construct "reader-writer locks".
+Source: derived here; the groups of readers that enter together are those of Johnson's approximation for open streams, IEEE Trans.
+Parallel and Distributed Systems 6(3), 1995. The errors are those of the construct "reader-writer locks" of
+benchmarks/mean_value.py.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from slipstick.random_times import (
     Array,
     RandomTime,
     added,
+    clamped,
     maximum_of_identical,
     mixture_of,
     nonzero,
@@ -43,18 +45,20 @@ if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
-"""Processors that a chain counts, by order of the lock; then it has up to some 3,200 states. Of more, the load is that of this number."""
+"""Processors at most in a chain, by order of the lock, for chains of up to 3,200 states. Larger populations are extrapolated from
+chains with the same load; see `_extrapolated`."""
 
 EXTRAPOLATED_UP_TO, PROPORTIONAL_FROM = 0.3, 0.6
-"""Parts of a cycle for which the customers of a chain wait: up to the first a wait is extrapolated, from the second on it is in
-proportion to the customers, between them it is interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which no promise is measured with."""
+"""Parts of the cycle that customers of the largest chain wait. Below the first, the wait of more customers is extrapolated; above the
+second it is in proportion to their number; in between it is interpolated [1]. Chosen with models 1 to 24 of
+benchmarks/mean_value.py, which are not among those that the promised error is measured with."""
 
 _ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
-"""What a rate belongs to: a processor that arrives, a writer that ends, a reader that ends, and one while a writer waits."""
+"""Kinds of transitions: an arrival, the end of a write, the end of a read, and the end of a read while a writer waits."""
 
 
 def uncovered_by_chain(model: Model, lock: str) -> str | None:
-    """Say why the chain of a reader-writer lock is no approximation for a model; None if it is one."""
+    """Say why the chain of a reader-writer lock does not apply to a model; None if it applies."""
     nodes = [node for body in model.bodies for node in steps(body)]
     if not isinstance(model.population, ClosedPopulation) or len(model.population.groups) > 1:
         return "processors that are not all alike, or come and go"
@@ -69,7 +73,7 @@ def uncovered_by_chain(model: Model, lock: str) -> str | None:
 def reader_writer_waits(
     queue: Queue, before: ArrivalState, ratios: Mapping[int, Array], rate: Array
 ) -> dict[int, RandomTime]:
-    """Give the wait at each visit to a reader-writer lock of one more processor than there were.
+    """Give the wait at each visit to a reader-writer lock of a population with one more processor.
 
     Parameters
     ----------
@@ -88,8 +92,8 @@ def reader_writer_waits(
     longest = held[READ].mean + held[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
     least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
-    elsewhere, reading, writing = (_at_least(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean))
-    chance = -_at_least(-_at_least(visits_per_cycle[WRITE] / total, 1e-9), -(1 - 1e-9))
+    elsewhere, reading, writing = (clamped(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean))
+    chance = clamped(visits_per_cycle[WRITE] / total, 1e-9, 1 - 1e-9)
     waits = _waits_of_both(queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing)
     mean_wait = (1 - chance) * waits[0] + chance * waits[1]
     between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
@@ -97,22 +101,17 @@ def reader_writer_waits(
     more = busy * (_residual_write(held[WRITE], writing, customers, between, busy) - writing)
     found: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
-        mean = _at_least(wait + more, 0.0)
+        mean = clamped(wait + more)
         found.update(dict.fromkeys(parts[mode], RandomTime(mean, mean * mean)))
     return found
-
-
-def _at_least(value: Array, least: Array | float) -> Array:
-    """Limit by real parts."""
-    return np.where(value.real > np.real(least), value, least)
 
 
 def _waits_of_both(
     queue: Queue, customers: int, elsewhere: Array, chance: Array, held: RandomTime, writing: Array
 ) -> Array:
-    """Give the waits of readers and of writers as the chain has them [s] [2, points].
+    """Give the waits of readers and of writers by the chain [s] [2, points].
 
-    More customers than a chain counts are taken as so many that bring the same load; see `_extrapolated`.
+    For more customers than a chain can have they are extrapolated from chains with the same load; see `_extrapolated`.
     """
 
     def waits(counted: int) -> Array:
@@ -126,38 +125,38 @@ def _waits_of_both(
     own = elsewhere + (1 - chance) * held.mean + chance * writing
     some, many = ((1 - chance) * readers + chance * writers for readers, writers in (most, found))
     share = some / nonzero(some + own * (limit / customers))
-    full = -_at_least(-_at_least((share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), 0.0), -1.0)
+    full = clamped((share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0)
     in_proportion = some * (customers / limit) / nonzero(many)
     waited: Array = found * (1 + full * (in_proportion - 1))
     return waited
 
 
 def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
-    """Give the wait of more customers, from those of a quarter, half and all that a chain counts, which bring the same load [s].
+    """Extrapolate the wait from chains of a quarter, half and all of the most customers that have the same load [s].
 
-    What a doubling of the customers adds to the wait is taken to change by the same factor each time: 2 where the lock is always held and
-    each customer adds as much, 1/2 where the wait of an open stream is approached as 1 / customers. Derived here. Where the lock
-    is full the factor of so few customers is still below 2, and the wait is in proportion to the customers, for the throughput is that of
-    a full lock. Measured: 1.2 % beside chains of half as many more; beside simulation as documentation/methods.md says.
+    Derived here: the increase of the wait by a doubling of the customers is taken to change by a constant factor with each
+    doubling. The factor is 2 where the lock is always held, so that each customer adds as much, and 1/2 where the wait approaches
+    that of an open stream as 1 / customers. At a saturated lock the factor of so few customers is still below 2; there the wait is
+    taken in proportion to the customers. Error: 1.2 % against chains of half as many customers more
+    (tests/method/mean_value/test_shared_locks.py); against simulation as documentation/methods.md says.
     """
     before, last = half - few, most - half
-    factor = np.where(before.real > 0, last / nonzero(before), 0.0)
-    factor = -_at_least(-_at_least(factor, 0.0), -2.0)
+    factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
     found: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
     return found
 
 
 def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]) -> Array:
-    """Give the waits of so many customers, of which each has a shorter cycle without waits, a part of what it is [s] [2, points]."""
+    """Give the waits of a chain of `counted` customers whose cycle without waits is a `part` of the model's, for the same load [s]."""
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
-    apart = _at_least((elsewhere + mean) * part - mean, least)
+    apart = clamped((elsewhere + mean) * part - mean, least)
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
     columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
-    gaps = _at_least(gaps, np.broadcast_to(least, apart.shape)[..., None])
+    gaps = clamped(gaps, np.broadcast_to(least, apart.shape)[..., None])
     readers = min(queue.servers, counted)
     rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T[:2]
@@ -173,7 +172,7 @@ def _holding_time(
 
 
 def _residual_write(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
-    """Give what is left of a write that an arriving processor finds, as if writers alone took the lock [s]."""
+    """Give the residual time of a write that an arriving processor finds, as if there were writers only [s]."""
     scv = np.broadcast_to(held.scv, busy.shape)
     varied = scv.real > LEAST_VARIED
     weight = whole_service_weight(busy, customers - 1, np.ones(1))
@@ -213,9 +212,10 @@ def _chain_waits(
 
 @lru_cache(maxsize=200)
 def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain:
-    """Explore the states of a lock: readers and writers inside, readers that wait, and writers (of a fair lock, all) that wait.
+    """Explore the states of a lock: readers inside, writers inside, readers that wait, and writers that wait (of a fair lock, all).
 
-    The rates are counts, of those that think or read; the events say what they belong to.
+    The rates are the numbers of processors that think or read, and the events the kinds of transitions, so that one chain serves
+    all times.
     """
     from slipstick.queueing.markov.chain import explore_rows
 
@@ -234,8 +234,8 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
 
 
 _CountedChange = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
-"""In which states it happens, the state after, the count that its rate goes with, of what, and how many draws it needs: to
-write, and to read."""
+"""The states that a transition leaves, the state after it, the count that its rate is proportional to, its kind, and the number of
+requests drawn by it: to write, and to read."""
 
 
 def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iterator[_CountedChange]:
@@ -267,7 +267,7 @@ def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iter
 
 
 def _ranked_transitions(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_CountedChange]:
-    """Yield the transitions of a lock that readers, or writers, take before all others."""
+    """Yield the transitions of a lock that serves readers first, or writers first."""
     inside, writer, readers, writers = state
     thinking = customers - state.sum(axis=0)
     arrives = thinking > 0

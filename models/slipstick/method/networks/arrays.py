@@ -10,7 +10,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
-from slipstick.queueing.network import Array, NetworkArrays
+from slipstick.queueing.network import Array, NetworkArrays, quotient
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
@@ -263,9 +263,7 @@ class NetworkLayout:
                 others = [r for r, label in enumerate(self.classes) if label in station.service]
                 one = service[:, others or members, k].real.max(axis=1)
                 for r in members:
-                    visits[:, r, k] = np.divide(
-                        service[:, r, k], one, out=np.zeros_like(service[:, r, k]), where=one > 0
-                    )
+                    visits[:, r, k] = quotient(service[:, r, k], one)
                     service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
         return service, visits
 

@@ -19,7 +19,7 @@ from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
-from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution, have_one_value, quotient
 from slipstick.queueing.sojourn_times import (
     Transform,
     approximate_path,
@@ -200,10 +200,8 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
 
 def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
     """Tell at which stations all customers have the same exponential service time (K,)."""
-    here, service = network.demand[0].real > 0, network.service[0].real
-    high, low = service.max(axis=0, where=here, initial=0.0), service.min(axis=0, where=here, initial=np.inf)
-    same: NDArray[np.bool_] = (high <= low) & ((network.scv[0].real == 1) | ~here).all(axis=0)
-    return same
+    here = network.demand[0].real > 0
+    return have_one_value(network.service[0], here) & ((network.scv[0].real == 1) | ~here).all(axis=0)
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
@@ -240,9 +238,9 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
     visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
     # An empty station has no waiting time.
-    wait = np.where(time != 0, _ratio(time, visits) - service, 0.0)
+    wait = np.where(time != 0, quotient(time, visits) - service, 0.0)
     in_order = arrays.visits * (arrays.service + wait)
-    shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)
+    shared = np.asarray(time) * quotient(arrays.visits * arrays.service, visits * service)
     for k, kind in enumerate(network.discipline):
         if DISCIPLINES[kind].queued and network.rates[k] is None:
             shared[:, :, k] = in_order[:, :, k]
@@ -278,13 +276,13 @@ class Measures:
                     visits = arrays.visits if arrays.ways is not None else network.visits
                     self._abandoned, self._loss, self._ended = solution.abandoned, solution.loss, solution.ended
                     admitted = solution.ended / (1 - solution.abandoned)
-                    self._made = _ratio(admitted, solution.begun[:, :, None] * visits, 1.0)
+                    self._made = quotient(admitted, solution.begun[:, :, None] * visits, 1.0)
             else:
                 self._throughput, self._residence = solution.throughput, _shared(arrays, solution.residence)
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
                 alone = np.bincount(chain_of)[chain_of] == 1
                 self._queue[:, alone] = solution.queue[:, chain_of][:, alone]
-                part = _ratio(arrays.visits * arrays.service, network.demand[:, chain_of])
+                part = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
                 busy = solution.utilization[:, chain_of] * part
         self._utilization = busy
 
@@ -316,7 +314,7 @@ class Measures:
 
     def _by_class(self) -> dict[str, Array]:
         arrays, residence = self._arrays, self._residence
-        visit = _ratio(residence, arrays.visits * self._made, np.nan)
+        visit = quotient(residence, arrays.visits * self._made, np.nan)
         columns: dict[str, Array] = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             for label in station.visitors():
@@ -351,12 +349,6 @@ class Measures:
             if table is not None
             for n in range(table.shape[1])
         }
-
-
-def _ratio(above: Array, below: Array, otherwise: float = 0.0) -> Array:
-    """Divide where there is something to divide by."""
-    above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.full(above.shape, otherwise, np.result_type(above, below)), where=below != 0)
 
 
 class CompiledNetwork(CompiledModel):

@@ -13,7 +13,7 @@ from slipstick.queueing.markov.build import Routing, routing_of_chains
 from slipstick.queueing.markov.chain import MarkovChain
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.markov.state_space import StateSpace
-from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays
+from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, quotient
 from slipstick.vocabulary import LOSS
 
 
@@ -121,13 +121,12 @@ def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
         admitted = found.ended / (1 - found.abandoned)
         ended, came, told = (values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits))
         for values, events in ((flow, ended), (begun, came)):
-            values[:, list(members)] = np.where(told != 0, events / np.where(told != 0, told, 1), 0)[:, None]
-    rate = begun[:, :, None]
+            values[:, list(members)] = quotient(events, told)[:, None]
     return replace(
         found,
         throughput=flow,
         begun=begun,
-        residence=np.where(rate != 0, found.queue / np.where(rate != 0, rate, 1.0), 0.0),
+        residence=quotient(found.queue, begun[:, :, None]),
         exact=bool((np.where(arrays.visits != 0, arrays.scv, 1) == 1).all()),
     )
 

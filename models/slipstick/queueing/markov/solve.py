@@ -16,7 +16,7 @@ from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_s
 from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
-from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays
+from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
 from slipstick.vocabulary import AFTER_SERVICE
 
 ERROR = 1e-10
@@ -189,11 +189,10 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
     came, admitted = ended + left + lost, ended + left
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
     begun = _throughput(point, admitted)
-    rate = begun[:, None]
     levels = (_sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0) for k in range(count))
     return MarkovSolution(
         throughput=throughput[None],
-        residence=np.where(rate != 0, queue / np.where(rate != 0, rate, 1.0), 0.0)[None],
+        residence=quotient(queue, begun[:, None])[None],
         queue=queue[None],
         utilization=np.array([_utilization(network, space, k, states, pi) for k in range(count)])
         .reshape(count, kinds)
@@ -201,10 +200,10 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
         probability=tuple(each[None] for each in levels),
         method="markov-chain",
         exact=bool((network.scv == 1).all()),
-        loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0)[None],
+        loss=quotient(lost, came)[None],
         ended=ended[None],
         begun=begun[None],
-        abandoned=np.where(admitted != 0, left / np.where(admitted != 0, admitted, 1.0), 0.0)[None],
+        abandoned=quotient(left, admitted)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
         beyond=(beyond,),
