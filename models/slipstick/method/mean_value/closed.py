@@ -51,7 +51,7 @@ from slipstick.method.mean_value.visits import (
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
 from slipstick.queueing.residual_wait import finite_source_few, finite_source_residual, residual_time
-from slipstick.random_times import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
+from slipstick.random_times import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, clamped, nonzero
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
 Population = tuple[int, ...]
@@ -76,14 +76,14 @@ MOST_PROCESSORS = 1_000_000
 """Processors at most; for more than `MOST_ONE_BY_ONE` the recursion begins at a fixed point."""
 
 MOST_ITERATIONS = 4_000
-"""Iterations to that fixed point at most: some two seconds, after which there is no answer."""
+"""Iterations to that fixed point at most, 1 s for one station; after them there is no answer."""
 
 MOST_SHARING = 256
-"""Processors that use a reader-writer lock, each of which costs some 6 ms for each parameter."""
+"""Processors at most that use a reader-writer lock: each costs 6 ms for each parameter."""
 
-WINDOW, SETTLED, ROUND = 64, 1e-4, 1e-3
-"""Iterations over which the time is compared, by what part it may still change, and by what part the change does where it goes
-round without end [1, 1, 1]."""
+WINDOW, SETTLED, CYCLING = 64, 1e-4, 1e-3
+"""Criteria of that iteration: the number of times that are compared; their relative spread at which the state has settled [1];
+and the relative change of the spread, from one window to the next, below which the iteration is a limit cycle [1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
@@ -92,7 +92,7 @@ def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Arr
 
 
 def uncountable(sizes: Array, what: str, least: int = 1, most: int = MOST_PROCESSORS) -> dict[int, str]:
-    """Say at which points a number of processors is not a whole number in range, by point."""
+    """Find the points at which a number of processors is not a whole number in range; give the reason for each."""
     values = sizes.real
     bad = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
@@ -103,7 +103,7 @@ def uncountable(sizes: Array, what: str, least: int = 1, most: int = MOST_PROCES
 
 
 def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
-    """Say at which points a time, a count or a probability is out of its range, by point."""
+    """Find the points at which a time, a count or a probability is out of its range; give the reason for each."""
     wrong: dict[int, str] = {}
     for what, expr, most in _ranges(model):
         values = numbers[expr].real
@@ -126,7 +126,7 @@ def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
 
 
 def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
-    """Yield every number of the activities with what it is and its largest value."""
+    """Yield every number of the activities, with its name in words and the largest value that it may have."""
     if isinstance(model.population, PhasedPopulation):
         for index, phase in enumerate(model.population.phases):
             yield f"the count of phase {index + 1}", phase.repeat, 2.0**53
@@ -199,14 +199,16 @@ class PopulationState:
 
 @dataclass(frozen=True, slots=True)
 class SolvedPopulation:
-    """A population that some points ask about.
+    """The state of one population at the points that have this population.
+
+    Points that differ in nothing else share a row of the arrays.
 
     Parameters
     ----------
-    state : of it, along the rows
-    numbers : of the rows
-    points : that ask about it
-    rows : in which each of them finds its own
+    state : the state [rows]
+    numbers : every number of the model [rows]
+    points : numbers of the points
+    rows : the row of each of these points
     curve : of a single group, times of a cycle of 1, 2, ... processors up to this population [s]
     """
 
@@ -254,13 +256,13 @@ class MeanValueTable:
         return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
 
     def refuse(self, reasons: Mapping[int, str]) -> None:
-        """Take back the answers of some points, and say why."""
+        """Remove the answers of some points, and record the reason for each."""
         self.wrong.update(reasons)
         for column in (self.time, *self.booked.values(), *self.groups.values(), *self.uses.values()):
             column[..., list(reasons)] = np.nan
 
     def put(self, solved: SolvedPopulation, time: Array, **tables: Mapping[str, Array]) -> None:
-        """Fill in the points that ask about a population, each from its row of what was found."""
+        """Fill in the points of a solved population, each from its row."""
         found = [(self.time, time)]
         for kind, columns in tables.items():
             known_columns = getattr(self, kind)
@@ -281,7 +283,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     ----------
     model : with a `ClosedPopulation`
     numbers : every number of the model [points]
-    account : also find the account and the use of each queue
+    account : also compute the account and the use of each queue
     """
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     if len(groups) > 1:
@@ -331,7 +333,7 @@ def _refuse_in_groups(model: Model) -> None:
 
 
 def _branches(fork: Fork) -> int:
-    """Count the branches of a fork that differ in the resources they use; alike ones are joined by one integral."""
+    """Count the branches of a fork that differ in their resources; one integral serves all that use the same."""
     parts = (tuple(step.resource for step in steps(each) if isinstance(step, Step | Hold)) for each in fork.children)
     return len(set(parts))
 
@@ -369,9 +371,10 @@ class Recursion:
 
     @cached_property
     def isolated(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders queue only with each other: queues under them have no other visits, nothing is held on acquisition.
+        """Permits whose holders queue only with each other, each with a recursion over the holders alone.
 
-        Each comes with a recursion whose cycle is what is done while a permit is held, one option for each place that acquires it.
+        The queues used while such a permit is held have no other visits, and nothing else is held when it is acquired. The cycle
+        of the recursion is what is done while a permit is held, with one option for each place that acquires it.
         """
         found: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
@@ -406,7 +409,7 @@ class Recursion:
     def solve(
         self, numbers: Numbers, sizes: Array, points: Array, counts: Sequence[Expr], every: bool = False
     ) -> Iterator[SolvedPopulation]:
-        """Compute the populations, and yield each that is asked about.
+        """Compute all populations, and yield those of the points.
 
         Points that differ only in the size of the population share one recursion.
 
@@ -414,9 +417,9 @@ class Recursion:
         ----------
         numbers : at all points
         sizes : whole numbers of processors [points, groups]
-        points : to be answered
+        points : numbers of the points to solve
         counts : expressions of the sizes
-        every : give the curve over all populations
+        every : also compute the small populations that no point has, for the curve over all of them
         """
         if not len(points):
             return
@@ -453,7 +456,7 @@ class Recursion:
                 known.pop((n[0] - 2, *n[1:]), None)
 
     def _alike(self, here: Numbers, points: int, counts: Sequence[Expr]) -> tuple[Numbers, Array]:
-        """Give the numbers of points that differ in more than the size of the population, and the row of each point."""
+        """Give the numbers of the points that differ in more than the size of the population, and for each point its row."""
         used = {expr: column for expr, column in here.items() if expr not in counts or expr in self._read}
         first, rows = _distinct(used, points)
         return at_points(here, first), rows
@@ -461,14 +464,14 @@ class Recursion:
     def _solve_large(
         self, here: Numbers, asked: Array, points: Array, counts: Sequence[Expr]
     ) -> Iterator[SolvedPopulation]:
-        """Solve populations too large for the recursion: it takes the last 8 sqrt(N) processors only, at most `LAST_ONE_BY_ONE`.
+        """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most `LAST_ONE_BY_ONE`.
 
-        It begins at a fixed point, s = F(N, s), where F(N, s) is the state of N processors of which each finds s on arrival.
-        The recursion has s(N) = F(N, s(N - 1)), so that what one processor more changes is left out there: a part of the order
-        of 1/N of the time, near saturation of 1/sqrt(N), up to 0.7 % at 2,000 processors. The recursion forgets where it began
-        within a few sqrt(N) steps: after 4.5 sqrt(N) all times were within 4e-6 of those counted one by one, from half to three
-        times the saturated load, after 8 sqrt(N) within 1e-12 (tests/method/mean_value/test_large_populations.py). Above 15,000
-        processors fewer than 8 sqrt(N) are counted: 100,000 were within 8e-7 of what 7,906 counted ones give.
+        It begins at a fixed point, s = F(N, s), where F(N, s) is the state of N processors that each find s on arrival. The
+        recursion has s(N) = F(N, s(N - 1)), so the fixed point leaves out the change by one processor: a part of the time of the
+        order of 1/N, and of 1/sqrt(N) near saturation, up to 0.7 % at 2,000 processors. This error decays within a few sqrt(N)
+        steps: after 4.5 sqrt(N) all times were within 4e-6 of the whole recursion, from half to three times the saturated load,
+        and after 8 sqrt(N) within 1e-12 (tests/method/mean_value/test_large_populations.py). Above 15,000 processors the limit
+        allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906 steps within 8e-7.
         """
         for size in np.unique(asked[:, 0]).tolist():
             chosen = np.flatnonzero(asked[:, 0] == size)
@@ -480,9 +483,10 @@ class Recursion:
             yield SolvedPopulation(state, alike, points[chosen], rows)
 
     def _starts_together(self) -> bool:
-        """Say whether up to `MOST_FOLLOWED` processors start each section at a barrier, so that none finds a steady state.
+        """Say whether all processors start each section at a barrier, so that small populations need no steady state.
 
-        Under a lock it would be found at a station that is used elsewhere, too.
+        Then `synchronized_start` gives all waits of up to `MOST_FOLLOWED` processors, except those at a station that is used
+        both under a lock and elsewhere.
         """
         nodes = list(steps(self.activities[0]))
         if len(self.trees) > 1 or self.spin_locks or not any(isinstance(each, Step) and each.scv > 0 for each in nodes):
@@ -498,9 +502,9 @@ class Recursion:
         return bool(barriers) and all(each.parties is None for each in barriers)
 
     def account(self, solved: SolvedPopulation) -> dict[str, Array]:
-        """Split the first group's time by label: by how much the time grows when all that is booked to a label does [s].
+        """Split the first group's time by label: the derivative of the time by a factor on all times of the label [s].
 
-        A maximum of random times R is so split by R dE/dR, and the parts add up to the time (Euler's theorem).
+        So a maximum of random times R is split by R dE/dR, and the parts add up to the time (Euler's theorem).
         """
         rows, labels = len(next(iter(solved.numbers.values()))), self.labels
         found: dict[str, Array] = {}
@@ -514,7 +518,7 @@ class Recursion:
         return not_negative(found)
 
     def _scaled_time(self, solved: SolvedPopulation, factors: Mapping[str, Array]) -> Array:
-        """Give the time of a cycle with what is booked to each label scaled by a factor [s]."""
+        """Give the time of a cycle with the times of each label scaled by a factor [s]."""
         found = solved.state.first.found
         traversal = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, found)
         time = cycle_time(traversal, self.tree.root)
@@ -534,7 +538,7 @@ class Recursion:
         return totals.uses(self.queues, solved.state.processors, loads)
 
     def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
-        """Give the service that a cycle asks of each queue, for each of its servers [s]."""
+        """Give the service of one cycle at each queue, divided by its servers [s]."""
         works = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
@@ -653,11 +657,11 @@ class _RecursionStep:
         return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair))
 
     def settled(self, size: int, asked: int) -> PopulationState:
-        """Give the fixed point of a large population of a single group; raises NoAnswerError for the size asked for.
+        """Give the fixed point of a large population of a single group; NoAnswerError names the size `asked`.
 
-        Some iterations oscillate without end, within a part of 1e-5 of the time. So one has settled where the last `WINDOW` times, and their derivatives,
-        are within `SETTLED` of each other. One whose times differ as much as they did a window ago, and another before
-        that, goes round without end.
+        Some iterations oscillate for ever within 1e-5 of the time. So the state has settled when the last `WINDOW` times, and
+        their derivatives, lie within `SETTLED` of each other. When their spread is the same as two and four windows ago, the
+        iteration is a limit cycle and is given up.
         """
         state, times, spreads, count = PopulationState(0, (None,), ArrivalState()), list[Array](), list[float](), 0
         while count < MOST_ITERATIONS:
@@ -670,16 +674,16 @@ class _RecursionStep:
                     return state
                 spreads.append(spread)
                 before = spreads[-1 : -6 * WINDOW : -2 * WINDOW]
-                if len(before) == 3 and np.ptp(before) <= ROUND * spread:
+                if len(before) == 3 and np.ptp(before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
             f"the state of {asked:,} processors does not settle within {count:,} steps; ask for simulation or bounds"
         )
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
-        """Give the waits that a member of group r finds, with the visits of all in the time of one of its cycles.
+        """Give the waits of a member of group r, with the visits of all groups in the time of one of its cycles.
 
-        The rate of a group that is not there yet is that of a cycle without waits.
+        A group that is still empty has the rate of a cycle without waits.
         """
         cycles = [cycle or alone for cycle, alone in zip(before.cycles, self._alone, strict=True)]
         rates = [cycle.rate / cycle.members for cycle in cycles]
@@ -696,7 +700,7 @@ class _RecursionStep:
         return found
 
     def _with_spinning(self, waits: Mapping[int, RandomTime], arrivals: ArrivalState) -> dict[int, RandomTime]:
-        """Add to the waits what spinning adds, as an exponential time."""
+        """Add the delays by spinning to the waits, as exponential times."""
         found = dict(waits)
         for each in self._spin_locks if arrivals.others else ():
             for index, more in each.waits(arrivals, self.numbers, self._uncontended).items():
@@ -713,10 +717,10 @@ class _RecursionStep:
                 found.services[index] = RandomTime(held.mean + more, held.variance)
 
     def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
-        """Lengthen the cycles until no queue is busy for more than all of the time, one queue after the other.
+        """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
 
-        Operational: group r asks w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d) <= 1; the
-        least wait d of each visit that satisfies it is added. With a single group T becomes N w.
+        Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d)
+        <= 1; the least wait d of each visit that satisfies it is added. With a single group T becomes N w.
         """
         before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
         works = [
@@ -750,11 +754,12 @@ class _RecursionStep:
         visits: Sequence[Sequence[Array]],
         traversed: Traversed,
     ) -> None:
-        """Book the waits that were added as waits at the overloaded queues.
+        """Book the waits that were added, as waits at the overloaded queues.
 
-        A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
-        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps (chosen
-        here). What is only used under one lock, or under fewer permits than there are processors, is waited for before these.
+        A lock is often as busy as the station that is used under it, up to rounding. So the queues share the wait in
+        proportion to the squares of their excess utilization, which has no jumps where two are equal (chosen here; the sum is
+        exact, its split is not checked). The wait for a queue that is only used under one lock, or under fewer permits than
+        there are processors, is a wait for that lock or permit.
         """
         excess = np.stack(np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses)))
         places = {queue.name: k for k, queue in enumerate(self._queues)}
@@ -782,12 +787,12 @@ class _RecursionStep:
     def _arrivals(
         self, n: Population, cycles: Sequence[CycleState | None], by_pair: Mapping[tuple[int, int], Array]
     ) -> ArrivalState:
-        """Give the mean state that an arriving processor of one more finds."""
+        """Give the mean state that one more processor finds on arrival."""
         zero, means = np.zeros(1), MeanNumbers()
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
-                # An empty group makes no visits; arrivals of others read its numbers all the same.
+                # An empty group makes no visits, but its numbers are read on arrivals of other groups.
                 services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
                 for column in (means.flows, means.served, means.present):
                     column.update(dict.fromkeys(ratios, zero))
@@ -810,7 +815,7 @@ class _RecursionStep:
                 q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0]) for q in self._queues if q.lock and q.servers > 1
             },
             whole_service={
-                q.name: _weight_of_varied(
+                q.name: _weight_by_machine_repair(
                     q, members[q.name], means, services, self._whole_service(q, sum(n), cycles, means)
                 )
                 for q in self._queues
@@ -852,21 +857,21 @@ class _RecursionStep:
         scv = variance / nonzero(mean * mean)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral value.
         unknown = (mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
-        return np.where(unknown, 1.0, np.where(scv.real < 0, 0.0, scv))
+        return np.where(unknown, 1.0, clamped(scv))
 
 
 class FlowEquivalentServer:
-    """A flow-equivalent server for what is done while one of several permits is held, solved alone with each number of holders.
+    """A flow-equivalent server for the body of permits, solved alone with each number of holders.
 
-    Holders queue only with each other there, so k of them take as long as k customers of a closed cycle of what they do, T(k),
-    and end at a rate k / T(k). The number present is a birth-death process with these rates, up to all c permits, in which the
-    rest of the cycle is a delay. An arriving processor has the waits of one holder more; processors that wait for a permit advance
-    at the rate c / T(c).
-    Exact in product form where the rest of the cycle is a delay and permits are enough for all, and around a single exponential station.
+    Holders queue only with each other there, so k of them are k customers of a closed network of the body: with cycle time T(k)
+    they release permits at the rate k / T(k). The number of processors that hold or want a permit is a birth-death process with
+    these rates, up to all c permits, in which the rest of the cycle is a delay. An arriving processor has the waits of one
+    holder more, and processors that wait for a permit advance at the rate c / T(c). Exact in product form where the rest of the
+    cycle is a delay and there are permits for all, and around a single exponential station.
 
-    Only for exponential times (`_memoryless`): else an arrival meets residual services that a closed cycle does not show, and with scv
-    0.25 the error of 95 of 100 times was 4 % instead of 1.3 %. Of scv 1 they are within 1.1 %, and 2.5 % as a queue whose service is
-    all that is done (benchmarks/mean_value.py, construct "layered permits").
+    Only for exponential times (`_memoryless`): for others an arrival meets residual services that the closed network does not
+    show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 % as a queue whose service is the whole body. With scv 1 it
+    is 1.1 %, and 2.5 % as such a queue (benchmarks/mean_value.py, construct "layered permits").
 
     Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability, Academic Press 1977.
     """
@@ -881,7 +886,7 @@ class FlowEquivalentServer:
         self._known: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
     def full(self, processors: int) -> bool:
-        """Say whether so many processors can hold all permits."""
+        """Say whether a number of processors can hold all permits."""
         return processors >= self.queue.servers
 
     def _cycles(self, most: int) -> list[CycleState]:
@@ -892,20 +897,21 @@ class FlowEquivalentServer:
         return [state.first for state in self._states[1 : most + 1]]
 
     def holders(self, processors: int, means: MeanNumbers) -> Array:
-        """Give the probabilities of 0, 1, ... holders, and last of all permits held, those who wait included [1] [..., numbers]."""
+        """Give the probabilities of 0, 1, ... processors that hold or want a permit, the last for as many as permits and more [1]."""
         most = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
         away = processors - present
-        elsewhere = np.where(away.real > 1e-12 * processors, away, 1e-12 * processors) / nonzero(flow)
+        elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
         alone = _stacked([elsewhere, *(each.time.mean for each in self._cycles(most))])[..., 1:]
         ratios = alone / (np.arange(1, most + 1) * elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
-        """Give the time for which one of the permits is held while all are.
+        """Give the time for which one permit is held while all are held.
 
-        As variable as the holders' departures are: like the time alone where nothing is waited for, and like the services
-        that are waited for where that takes most of the time; between the two in proportion to the waits (chosen here).
+        Its scv is that of a cycle alone where holders do not wait, and that of the services they wait for where waits take
+        most of the time; in between it is interpolated by the part of the waits in the time (chosen here; its error is in that of
+        the class).
         """
         first, *_, cycle = self._cycles(self.queue.servers)
         found, ratios = cycle.found, self._ratios
@@ -916,7 +922,7 @@ class FlowEquivalentServer:
         return RandomTime(mean, scv * mean * mean)
 
     def waits(self, holders: Array | None) -> dict[int, RandomTime]:
-        """Give the waits of one that arrives, at each visit of what is done while a permit is held."""
+        """Give the waits of a processor that acquires a permit, at each visit in the body."""
         if holders is None:
             return {}
         chances, found = holders[..., : self.queue.servers].copy(), {}
@@ -927,7 +933,7 @@ class FlowEquivalentServer:
         return found
 
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
-        """Give means and mean squares of the waits at each visit with 1, 2, ... holders, at least so many [s, s^2] [..., numbers]."""
+        """Give means and mean squares of the waits at each visit with 1, 2, ... holders, up to `holders` at least [s, s^2]."""
         if self._known[0] < holders:
             most = min(2 * holders, self.queue.servers)
             waits = [cycle.found.waits for cycle in self._cycles(most)]
@@ -943,7 +949,7 @@ def _stacked(columns: Sequence[Array]) -> Array:
 
 
 def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
-    """Say whether times are exponential, but for delays and shared servers that nothing is held around."""
+    """Say whether all times are exponential, except delays and services at shared servers that are under no further lock."""
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)
         sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].order == SHARED
@@ -956,10 +962,10 @@ def _share(visit: Visit) -> Expr:
     return Parameter(f"share.visit-{visit.index}")
 
 
-def _weight_of_varied(
+def _weight_by_machine_repair(
     queue: Queue, members: int, means: MeanNumbers, services: Mapping[int, RandomTime], weight: Array
 ) -> Array:
-    """Replace the weight where services vary more than exponential ones: so that the wait is that of machine repair.
+    """Replace the weight of a whole service by that of machine repair where services have an scv above 1.
 
     The rest of the cycle is taken as an exponential delay, and c servers as one that is c times as fast, for those
     customers that find all busy. Exact for one queue of one server behind an exponential delay; at scv 4 the time behind
@@ -975,20 +981,19 @@ def _weight_of_varied(
     if others < 1 or not np.any(varied):
         return weight
     present = means.at(queue)[1]
-    away = np.where(present.real < members * queue.requests, members * queue.requests - present, 0.0)
+    away = clamped(members * queue.requests - present)
     scv, mean, flow = (np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0)))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
-    elsewhere, least = away / flow, 1e-6 * mean
-    elsewhere = np.where(elsewhere.real > least.real, elsewhere, least)
+    elsewhere = clamped(away / flow, 1e-6 * mean)
     found = finite_source_residual(others + 1, elsewhere, mean / queue.servers, scv) * queue.servers
     full = residual_time(mean, scv)
     return np.where(varied, (full - found) / (full - mean), weight)
 
 
 def not_negative(found: dict[str, Array]) -> dict[str, Array]:
-    """Book 0 where a part of an account is negative, and take as much from the others.
+    """Raise negative parts of an account to 0, and lower the others in proportion, so that the sum stays.
 
-    A longer time may make a mixture less random and so its maximum shorter.
+    A part is negative where a longer time makes a mixture less variable, and so its maximum shorter.
     """
     whole = added(found.values())
     kept = {label: np.where(each > 0, each, 0.0) for label, each in found.items()}
@@ -1016,7 +1021,7 @@ def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     """Give the probability that all servers are busy, the rest of the cycle taken as a delay."""
     busy, present, _ = means.at(queue)
     if queue.servers == 1:
-        return np.where(busy.real < 1, busy, 1.0)
+        return clamped(busy, high=1.0)
     return chance_all_busy(present, busy, processors * queue.requests, queue.servers)
 
 
@@ -1026,7 +1031,7 @@ def _parts(times: Sequence[Array]) -> tuple[Array, Array]:
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
-    """Say whether constant times keep all processors in step, so that they wait only at the busiest queue."""
+    """Say whether all times are constant, so that the processors follow each other in a fixed order and wait only at the busiest queue."""
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
     random = bool(recursion.spin_locks) or any(
         isinstance(node, Choice) or (isinstance(node, VisitedStep) and node.step.scv > 0) for node in nodes
@@ -1035,7 +1040,7 @@ def _keeps_in_step(recursion: Recursion) -> bool:
 
 
 def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
-    """Find points with equal numbers: the first of each such set, and the set of each point."""
+    """Group points with equal numbers: give the first point of each group, and the group of each point."""
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.stack(list(columns.values()), axis=1)
@@ -1088,26 +1093,28 @@ def _exact_populations(
             queue.name: added(ratios[v.index] * services[v.index].mean for v in queue.visits)
             for queue in recursion.queues
         }
-        stretch = _stretch(recursion.queues, demands, time.mean, processors)
+        relative_wait = _relative_waits(recursion.queues, demands, time.mean, processors)
         mean, waits = time.mean, {}
         for queue in recursion.queues:
-            mean = mean + demands[queue.name] * stretch[queue.name]
+            mean = mean + demands[queue.name] * relative_wait[queue.name]
             for visit in queue.visits:
                 service = services[visit.index].mean
-                waits[visit.index] = RandomTime(service * stretch[queue.name], 0 * service)
+                waits[visit.index] = RandomTime(service * relative_wait[queue.name], 0 * service)
         cycle = CycleState(processors, RandomTime(mean, time.variance), VisitTimes(waits, services))
         state = PopulationState(processors, (cycle,), ArrivalState(processors))
         yield SolvedPopulation(state, here, chosen, np.arange(len(chosen)))
 
 
-def _stretch(queues: Sequence[Queue], demands: dict[str, Array], time: Array, processors: int) -> dict[str, Array]:
-    """Give by queue the wait in parts of the service demand [1]."""
+def _relative_waits(
+    queues: Sequence[Queue], demands: dict[str, Array], time: Array, processors: int
+) -> dict[str, Array]:
+    """Give the wait at each queue as a multiple of the service demand there [1]."""
     # The engine of queueing networks is imported only where it is needed.
     from slipstick.queueing.exact import exact
     from slipstick.queueing.network import network_arrays
 
     columns = np.broadcast_arrays(*demands.values(), time)
-    stretch: dict[str, Array] = {queue.name: np.zeros(len(columns[-1])) for queue in queues}
+    relative_wait: dict[str, Array] = {queue.name: np.zeros(len(columns[-1])) for queue in queues}
     takes = columns[-1].real > 0
     if queues and np.any(takes):
         demand = np.stack([column[takes] for column in columns[:-1]], axis=-1)
@@ -1122,6 +1129,6 @@ def _stretch(queues: Sequence[Queue], demands: dict[str, Array], time: Array, pr
             used = residence[:, index] / nonzero(demand[:, index])
             # A queue without demand has no wait.
             used = np.where(demand[:, index].real > 0, used, 1.0)
-            stretch[queue.name] = np.zeros(len(columns[-1]), dtype=used.dtype)
-            stretch[queue.name][takes] = used - 1
-    return stretch
+            relative_wait[queue.name] = np.zeros(len(columns[-1]), dtype=used.dtype)
+            relative_wait[queue.name][takes] = used - 1
+    return relative_wait

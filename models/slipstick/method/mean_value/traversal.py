@@ -6,8 +6,8 @@ booked to each label is scaled by a factor.
 
 A cycle with barriers is cut into sections, each as long as the last of all processors takes through it. After a barrier
 all processors start at once, so a section is not in steady state: their requests come to the first queue together and
-leave it spread out. `synchronized_start` follows the processors through a section in the order in which they pass each
-point: mean times of the first, second, ..., last of them and variances of the gaps between.
+leave it one by one. `synchronized_start` follows the processors through a section in the order in which they pass each
+point: it keeps the mean times of the first, second, ..., last of them and the variances of the gaps between.
 
 Assumptions of that: delays are independent; processors keep their order at a queue; a gap is a constant plus an exponential
 time. Against an exact recursion (exponential delay, one queue) the error is below 1.2 %, against simulation below 3 %
@@ -46,6 +46,7 @@ from slipstick.random_times import (
     JointlyNormalTimes,
     RandomTime,
     added,
+    clamped,
     largest,
     left_over,
     maximum_of,
@@ -63,7 +64,7 @@ _ONE = np.ones(1)
 
 @dataclass
 class VisitTimes:
-    """What a traversal found.
+    """The waits, services and other times that a traversal found.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class Traversal:
     processors : size of the population
     waits : at each visit; 0 where there is none
     factors : by label, the factor on what is booked to it; 1 but for finding the account
-    fixed : what a solved traversal found, to be used instead of finding it anew
+    fixed : the result of a solved traversal, whose waits are used as they are
     """
 
     def __init__(
@@ -204,17 +205,16 @@ class Traversal:
 def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime:
     """Give the time until all branches are done: the maximum of their times, taken as independent.
 
-    Where more branches use one resource than it has servers, the fork also takes at least a wait at that resource, the
-    service of all branches there, and the least of the times before and after it. That bound holds for constant times;
-    for random ones the larger of the two means is taken. The errors left are those of the construct "forks" in
-    benchmarks/mean_value.py.
+    Where more branches use one resource than it has servers, the fork takes at least one wait at that resource, the service
+    of all branches there, and the shortest times before and after it. That is a bound for constant times; for random times
+    the larger of the two means is taken. The error left is that of the construct "forks" of benchmarks/mean_value.py.
     """
     times = [traversal.time(branch) for branch in branches]
     visits = [branch.visit for branch in branches if isinstance(branch, VisitedStep) and branch.visit is not None]
     if len(visits) == len(branches) and len({visit.queue for visit in visits}) == 1 and _shared_queues(branches):
         servers = traversal.servers(visits[0].queue)
         if len(visits) > servers and not traversal.shares_servers(visits[0]):
-            # All requests wait together for what is there: one wait, not the longest of several.
+            # All requests arrive together and wait for the same customers: one wait, not the maximum of several.
             return _served_together(traversal, branches, visits[0].queue, servers, last=False)
     found = maximum_of(times)
     for name in _shared_queues(branches):
@@ -223,7 +223,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(users) > servers:
             found = _longer(found, _served_together(traversal, users, name, servers, last=False))
             if any(len(_places(branch, name)) > 1 for branch in users):
-                # Branches that come back to a resource: everything but their last visits goes on side by side.
+                # Branches that return to a resource: everything before their last visits is taken as parallel.
                 found = _longer(found, _served_together(traversal, users, name, servers, last=True))
     return found
 
@@ -237,7 +237,7 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
 
 
 def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
-    """Take the time with the larger mean: the two depend on each other so much that it is nearly always the longer."""
+    """Take the time with the larger mean: both contain the same services, so that it is nearly always the longer."""
     larger = b.mean.real > a.mean.real
     kind = "constant" if a.kind == b.kind == "constant" else "general"
     return RandomTime(np.where(larger, b.mean, a.mean), np.where(larger, b.variance, a.variance), kind)
@@ -248,8 +248,8 @@ def _served_together(
 ) -> RandomTime:
     """Give the time from the fork until one resource has served all branches and the last of them has ended.
 
-    The k works of a mean m begin at once at c servers, so the last waits m (k - c) / c for the others. With `last`, only the
-    last visits to the resource delay each other; everything before goes on side by side.
+    The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the others. With `last`, only the
+    last visits to the resource delay each other; everything before them is taken as parallel.
     """
     visits, works, before, after, calls = list[Visit](), list[RandomTime](), list[Array](), list[Array](), np.zeros(1)
     for branch in branches:
@@ -296,7 +296,8 @@ def _uses(node: Activity, name: str) -> bool:
 
 
 MOST_ITEMS = 64
-"""Items of a pipeline followed one by one; each further one takes as long as the last of these."""
+"""Items of a pipeline that are followed one by one. Each further item adds as much time as the last of these, as in the steady
+state that 64 items have reached; 500 items of two stages are within 1 % (tests/method/mean_value/test_traversal.py)."""
 
 
 def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
@@ -323,7 +324,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
 
 
 def _interpolated(ends: list[Array], items: Array) -> Array:
-    """Read a sequence at a number of items, between two and beyond the last by a straight line."""
+    """Interpolate a sequence linearly at a number of items, and extrapolate it beyond the last."""
     if len(ends) == 1:
         return ends[0]
     table = np.stack(np.broadcast_arrays(*ends), axis=-1)
@@ -400,10 +401,10 @@ class _ItemTimes:
         """
         first, items = self._stages[0], self._items
         assert first.places is not None
-        scv = np.where(body.scv.real < 1, body.scv, 1)
+        scv = clamped(body.scv, high=1)
         if number >= first.places:
             return RandomTime(scv * body.mean, scv * body.variance)
-        more = (1 - scv) * body.mean * np.where(items.real > first.places, items - first.places, 0) / first.places
+        more = (1 - scv) * body.mean * clamped(items - first.places) / first.places
         if first.factor is not None:
             more = more.real * first.factor
         return RandomTime(body.mean + more, body.variance)
@@ -427,11 +428,11 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
 
 
 _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
-"""What is done before a barrier, the barrier, and how often; None: once."""
+"""The parts before a barrier, the barrier, and the number of times; None: once."""
 
 
 def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Activity, ...]]:
-    """Cut a part of a cycle at its barriers; also give what comes after the last."""
+    """Cut a part of a cycle at its barriers; also give the parts after the last."""
     sections, rest = list[_CutSection](), tuple[Activity, ...]()
     match node:
         case BarrierWait():
@@ -449,7 +450,7 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
             if sections:
                 (nodes, wait, _), *others = sections
                 times = numbers[count]
-                more = np.where(times.real > 1, times - 1, 0 * times)
+                more = clamped(times - 1)
                 inside = [(each, barrier, times if n is None else times * n) for each, barrier, n in others]
                 return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
     return [], (node,)
@@ -480,9 +481,9 @@ def _last_arrival(traversal: Traversal, nodes: tuple[Activity, ...], own: Random
 
 
 def synchronized_start(traversal: Traversal, nodes: Sequence[Activity], processors: int) -> RandomTime | None:
-    """Give the time until the last of all processors has gone through; None where nothing can be waited for.
+    """Give the time until the last of all processors is through; None where no queue is used.
 
-    The waits found replace those of the steady state in what the traversal found.
+    The waits found replace those of the steady state in the result of the traversal.
 
     Parameters
     ----------
@@ -550,26 +551,25 @@ class _SynchronizedStart:
         """Pass a queue a number of times in a row; all processors take turns there."""
         service = repeated(count, self.traversal.found.services[visit.index])
         before = self._after_pending()
-        kept = self._kept_gaps(visit, service) / np.where(count.real > 1, count, 1)
+        kept = self._kept_gaps(visit, service) / clamped(count, 1)
         left = self._left(visit.queue, before, service.mean)
         self.passing, wait = before.served(service, self.traversal.servers(visit.queue), kept, left)
         self._set_waits([visit], wait, count)
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
-        """Give the work that the first processor finds left from earlier visits to the queue in the same section [s].
+        """Give the work of earlier visits in the section that the first processor finds at the queue [s].
 
-        Derived here: the first that comes back to a queue while others wait for their first visit comes after them. The
-        queue is taken as busy from the first arrival on, so that the work of all visits adds up: within 3 % of simulation
-        where 16 and 20 processors visit a queue three times (tests/method/mean_value/test_barriers.py).
+        Derived here: the first processor that returns to a queue while others wait there for their first visit queues behind
+        them. The queue is taken as busy from the first arrival on, so that the work of all visits adds up: within 3 % of
+        simulation where 16 and 20 processors visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
         first, count = before.times[..., 0], before.times.shape[-1]
-        left: Array = self.served_until.get(queue, first) - first
-        left = np.where(left.real > 0, left, 0 * left)
+        left = clamped(self.served_until.get(queue, first) - first)
         self.served_until[queue] = first + left + count * work / self.traversal.servers(queue)
         return left
 
     def _composite(self, node: Activity) -> None:
-        """Pass a fork, pipeline or other composite: wait for the work that others ask of each queue, then its own time.
+        """Pass a fork, pipeline or other composite: wait for the work of others at each queue, then add its own time.
 
         The stages of a pipeline and the branches of a fork work side by side, so their queues delay at the same time
         and the longest delay counts. The queues of anything else are passed one after the other. Derived here; checked
@@ -596,7 +596,7 @@ class _SynchronizedStart:
         """Wait at one queue inside a composite.
 
         A processor is through when its own work there is served, and not before its own time without waits is over.
-        One that asks for several servers at once takes them as a group, which serves it so many times as fast.
+        A processor with several requests at once uses as many servers as one group, which serves it that much faster.
         """
         servers, at_once = self.traversal.servers(here[0].queue), self._requests_at_once(node, here)
         work, lead, turns = self._work(node, here)
@@ -614,27 +614,27 @@ class _SynchronizedStart:
         return sum(any(visit in here for visit in visits_in(branch)) for branch in node.branches)
 
     def _work(self, node: Activity, here: Sequence[Visit]) -> tuple[RandomTime, Array, Array]:
-        """Give what a composite asks of a queue, its other time that cannot overlap with it, and the turns it takes."""
+        """Give the work of a composite at a queue, its other time that cannot overlap with that, and the number of its turns."""
         numbers, services = self.traversal.numbers, self.traversal.found.services
         ratios = visit_ratios(node, numbers)
         work = sum_of([repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios])
         match node:
             case Repeat(count, body):
-                return work, self._work(body, here)[1], np.where(numbers[count].real > 1, numbers[count], 1)
+                return work, self._work(body, here)[1], clamped(numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
                 once = sum_of([self.traversal.without_waits().time(stage.bodies[0]) for stage in stages])
                 return work, once.mean - work.mean / items, items if self._in_turns(node, here) else np.ones(1)
             case Fork(branches):
                 used = [branch for branch in branches if any(visit in here for visit in visits_in(branch))]
-                return work, -largest([-self._work(branch, here)[1] for branch in used]), np.ones(1)
+                return work, smallest([self._work(branch, here)[1] for branch in used]), np.ones(1)
         return work, self.traversal.without_waits().time(node).mean - work.mean, np.ones(1)
 
     def _in_turns(self, pipeline: Pipeline, here: Sequence[Visit]) -> bool:
-        """Say whether processors take turns at a queue, item by item.
+        """Say whether the items of different processors alternate at a queue.
 
-        They do where one item waits for another, there or at an earlier queue. Items of a parallel stage join the
-        queue together, so the processor that comes first is through with all its items first.
+        They do where one item waits for another, there or at an earlier queue. Items of a parallel stage join the queue
+        together, so all items of the first processor are served before those of the second.
         """
         if self.traversal.shares_servers(here[0]):
             return True
@@ -658,7 +658,7 @@ class _SynchronizedStart:
         """Give the part of the gaps that remains: where servers are shared, constant services all end together."""
         if not self.traversal.shares_servers(visit):
             return np.ones(1)
-        return np.where(service.scv.real < 1, service.scv, 1)
+        return clamped(service.scv, high=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -700,24 +700,21 @@ class PassingTimes:
     def queued(self, service: RandomTime, servers: int, left: Array) -> PassingTimes:
         """Let each wait for one of the servers, in order; the first finds some work `left` there [s].
 
-        Exponential services of c servers end one by one, like those of one server c times as fast, of whose backlog the
-        last c - 1 of c parts of a service cause no wait. Constant ones end c at a time: each waits for the processor c
-        places before. Between the two the wait is interpolated by the scv (chosen here; exact in both limits).
+        Exponential services of c servers end one by one, like those of one server that is c times as fast, except that a
+        backlog up to (c - 1) / c of a service causes no wait. Constant services end c at a time: each processor waits for the
+        one c places before. In between the wait is interpolated by the scv (chosen here; exact in both limits).
         """
         wait = self._waits(service, 1, service.mean / servers, service.mean * (servers - 1) / servers, left)
         if servers > 1:
             constant = self._waits(service, servers, service.mean, 0 * service.mean, left)
-            scv = np.where(service.scv.real < 1, service.scv, 1)[..., None]
+            scv = clamped(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant
         busy = _waiting_probability(wait, service.mean / servers)
         gaps = busy * (service.variance / servers**2)[..., None] + (1 - busy) * self.gaps
         return PassingTimes(self.times + wait, gaps)
 
     def served(self, service: RandomTime, servers: int, kept: Array, left: Array) -> tuple[PassingTimes, Array]:
-        """Let each wait and be served; `kept` is the part of the gaps that remains where services alternate.
-
-        Also gives the mean wait.
-        """
+        """Let each wait and be served, and give the mean wait; `kept` is the part of the gaps that remains where services alternate."""
         waited = self.queued(service, servers, left).closed_up(self, service.mean / servers, kept)
         wait: Array = (waited.times - self.times).mean(axis=-1)
         if servers > 1:
@@ -732,7 +729,7 @@ class PassingTimes:
         return PassingTimes(self.times[..., -1:] - behind, self.gaps * kept[..., None])
 
     def latest_with(self, other: PassingTimes) -> PassingTimes:
-        """Take the later of two passings of each."""
+        """Take the later of two times of each processor."""
         later = other.times.real > self.times.real
         return PassingTimes(np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps))
 
@@ -761,8 +758,7 @@ class PassingTimes:
         backlog = [(nothing + left, nothing)] * min(apart, count)
         for k in range(apart, count):
             mean, variance = backlog[k - apart]
-            gap = self.times[..., k] - self.times[..., k - apart]
-            gap = np.where(gap.real > 0, gap, 0 * gap)
+            gap = clamped(self.times[..., k] - self.times[..., k - apart])
             spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
             backlog.append(left_over(mean + step, variance + varied, gap, spread))
         means, variances = (np.stack(np.broadcast_arrays(*each), axis=-1) for each in zip(*backlog, strict=True))
@@ -770,13 +766,11 @@ class PassingTimes:
 
 
 def _gaps(times: Array) -> Array:
-    gap = times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1)
-    forward: Array = np.where(gap.real > 0, gap, 0 * gap)
-    return forward
+    return clamped(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
 
 
 def _waiting_probability(wait: Array, service: Array) -> Array:
-    """Give the probability p of a wait from its mean as at an M/M/1 station, where W = p S / (1 - p)."""
+    """Give the probability p of a wait from its mean W, by that of an M/M/1 station: W = p S / (1 - p)."""
     chance: Array = wait / nonzero(wait + service[..., None])
     return chance
 
@@ -790,7 +784,7 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
     """
     count = passing.times.shape[-1]
     varied = time.variance[..., None]
-    # Where the starts are random too, the gap before each adds to the spread, at most as much as it has itself.
+    # The starts are random too: the variance of the gap before each is added, limited to that of the time (chosen here).
     varied = varied + passing.gaps * varied / nonzero(varied + passing.gaps)
     widest = np.take_along_axis(varied, np.argmax(varied.real, axis=-1)[..., None], axis=-1)[..., 0]
     nodes, weights, low = FittedDistribution(RandomTime(time.mean, widest), np.ones(1)).grid(passing.times)

@@ -54,7 +54,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.system import HeldResource, Lock, Model, ReaderWriterLock, Station, is_processor
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
-from slipstick.random_times import ZERO_TIME, Array, RandomTime, added, largest, left_over, nonzero
+from slipstick.random_times import ZERO_TIME, Array, RandomTime, added, clamped, largest, left_over, nonzero
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
@@ -129,7 +129,10 @@ class VisitedStep(Activity):
 
 @dataclass(frozen=True, slots=True)
 class VisitedHold(Activity):
-    """A lock held, with the visit to its queue; `together` with the lock of the hold that is its body, so not while waiting for that."""
+    """A lock held, with the visit to its queue.
+
+    With `together`, its body holds another lock that is acquired at the same moment: this one is not held while that is waited for.
+    """
 
     visit: Visit
     body: Activity
@@ -151,7 +154,7 @@ class VisitTree:
 
 
 def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]:
-    """Find the visits of activities, numbered through, those of locks to their words included.
+    """Number the visits of activities, those of locks to their words included.
 
     Raises
     ------
@@ -196,7 +199,7 @@ class _TreeBuilder:
                     _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
                 inside = []
                 for part in activity.children:
-                    # Each begins at another moment than that at which the one written before it ends.
+                    # A part does not begin where the one written before it ends, so no lock was released just before.
                     self.released = frozenset()
                     inside.append(self.rebuilt(part, held))
                 made = activity.rebuilt(inside)
@@ -204,7 +207,7 @@ class _TreeBuilder:
         return made
 
     def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
-        """Rebuild a lock with the accesses of an uncontended acquire and release; a queue lock makes its first in a row."""
+        """Rebuild a lock with the accesses of an uncontended acquire and release; those of a queue lock to acquire are one visit."""
         lock = node.resource
         _refuse_barriers(node.body, "hold")
         found = self.model.held_resource(lock)
@@ -226,10 +229,10 @@ class _TreeBuilder:
     def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
         """Rebuild locks that are taken at one moment: while one of them is waited for, none is held.
 
-        Assumes that each is waited for in turn; in truth all are tried again. Against a simulation of circuits through two
-        stages, six processors: throughput within 6 % with pauses up to a third of a hold, 11 % too low with pauses as long, 24 %
-        with 2.5 times that; within 3 % with a hold's time between circuits and short pauses
-        (tests/workloads/unit_grains/test_grain.py).
+        Assumes that the locks are waited for one after the other; in fact all are tried again after a pause. Against a
+        simulation of circuits through two stages with six processors the throughput is within 6 % with pauses up to a third of
+        the time of a hold, 11 % too low with pauses as long as a hold, and 24 % with 2.5 times as long; within 3 % with the time
+        of a hold between circuits and short pauses (tests/workloads/unit_grains/test_grain.py).
         """
         _refuse_barriers(chain[-1].body, "hold")
         locks = [each.resource for each in chain]
@@ -274,15 +277,15 @@ LUMPED_FROM = 8
 class LumpedActivities:
     """Activities in which one of several alike resources, such as the modules of a memory, stands for all of them.
 
-    Exact but for rounding: a choice takes each copy with the same probability, to do the same there, so by symmetry all
-    copies have the same use, and a processor that comes to one finds its share of those that are at all of them.
+    Exact but for rounding: a choice takes each copy with the same probability and does the same there, so by symmetry all
+    copies have the same use, and an arrival at one of m copies finds 1/m of the processors at all of them.
 
     Parameters
     ----------
     activities : with one option of a choice in the place of all alike ones
     copies : by resource that is kept, the names of all that it stands for
-    labels : the same for what is booked, names of steps and of waits
-    chances : by the probability of an option that is kept: that of each, and for how many it stands
+    labels : by label that is kept, the labels of steps and waits that it stands for
+    chances : by the probability of an option that is kept: the probability of each option, and how many it stands for
     """
 
     activities: tuple[Activity, ...]
@@ -291,7 +294,7 @@ class LumpedActivities:
     chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
     def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Book to each label, in the order given, its share of what is booked to the one that stands for it."""
+        """Divide what is booked to each label among the labels that it stands for; list them in the order given."""
         found: dict[str, Array] = {}
         for label, seconds in booked.items():
             names = self.labels.get(label, (label,))
@@ -300,12 +303,12 @@ class LumpedActivities:
         return {label: found[label] for label in order}
 
     def uses(self, found: Mapping[str, Array]) -> dict[str, Array]:
-        """Give each queue the use of the one that stands for it."""
+        """Copy the use of each queue to the queues that it stands for."""
         return {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
-    """Lump alike resources; where branches, items or barriers compare times, nothing is lumped."""
+    """Lump alike resources, except in activities with forks, pipelines or barriers, which compare times."""
     nodes = [node for activity in activities for node in steps(activity)]
     made = LumpedActivities(())
     if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
@@ -344,7 +347,7 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
 
 
 class _Shape:
-    """A part of an activity without the names of its resources and labels, which are listed as they come."""
+    """The structure of a part of an activity, without the names of its resources and labels, which are listed in order."""
 
     def __init__(self, body: Activity, model: Model) -> None:
         self._model, self._places, self._labels = model, dict[str, int](), list[str]()
@@ -379,7 +382,7 @@ _Option = tuple[Expr, Activity]
 
 
 def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
-    """Yield the options of a choice with their shapes, those together that do as likely the same at resources of their own."""
+    """Group the options of a choice that have the same probability and structure at different resources."""
     found: dict[object, list[tuple[_Shape, _Option]]] = {}
     for p, body in choice.options:
         shape = _Shape(body, model)
@@ -394,7 +397,7 @@ def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Sha
 
 
 def without_holding(node: Activity, name: str) -> Activity:
-    """Leave out of the visits of a part of a tree that a lock is held, or that permits are."""
+    """Copy a part of a tree as if a lock, or permits, were not held around it."""
     if not isinstance(node, VisitedStep | VisitedHold):
         return node.rebuilt([without_holding(part, name) for part in node.children])
     visit = node.visit and replace(node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name})
@@ -445,18 +448,18 @@ def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, found: dict[int,
 
 
 def immediate_returns(root: Activity, numbers: Numbers) -> dict[int, Array]:
-    """Give how often in one execution a visit follows immediately on another service at the same queue, by index [1]."""
+    """Count the visits in one execution that immediately follow another service at the same queue, by index [1]."""
     found: dict[int, Array] = {}
     _ends(root, np.ones(1), numbers, found)
     return found
 
 
 _Ends = list[tuple[Visit, Array]]
-"""Visits that something begins or ends with, each with its probability."""
+"""First or last visits of a part, each with its probability."""
 
 
 def _ends(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array]) -> tuple[_Ends, _Ends]:
-    """Give the first and the last visits of a part that is executed `ratio` times, and add up the returns within it."""
+    """Give the first and the last visits of a part that is executed `ratio` times; count immediate returns within it in `found`."""
 
     def follow(before: _Ends, after: _Ends, times: Array) -> None:
         for visit, p in after:
@@ -510,7 +513,7 @@ class Queue:
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
     copies : alike queues that this one stands for, each visit to any of them; see `lumped`
-    order : of a reader-writer lock, whose waits `shared_locks` gives; else nothing
+    order : of a reader-writer lock, whose waits `shared_locks` gives; empty for others
     """
 
     name: str
@@ -679,10 +682,10 @@ class ArrivalState:
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
 
     def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
-        """Give the waits at a queue none of whose visits holds a lock or follows a release, so that its visits are alike.
+        """Give the waits at a queue whose visits hold no lock and follow no release, so that all find the same customers.
 
-        The customers ahead are added up once for all visits, not for each pair of visits. The wait depends on the service of
-        the visit only where servers are shared.
+        The customers ahead are added up once for all visits instead of for each pair of visits. The wait depends on the service
+        of the visit only where servers are shared.
         """
         pooled: dict[str, _Delay] = {}
         for visit in queue.visits:
@@ -720,7 +723,7 @@ class ArrivalState:
         }
 
     def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
-        """Give the fraction of the processors at another visit that an arriving one can find there [1]."""
+        """Give the fraction of the processors at another visit that an arriving processor can find there [1]."""
         part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
         part = part / queue.copies
         if queue.sharing:
@@ -734,7 +737,7 @@ class ArrivalState:
         return part
 
     def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
-        """Give the probability that all servers are busy with those that an arriving processor can find."""
+        """Give the probability that all servers are busy with processors that an arriving one can find."""
         if len(found) == len(queue.visits) and not any(visit.held for visit in found):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
@@ -756,10 +759,10 @@ class ArrivalState:
         return _Delay(waiting + served, served, (waiting * service.mean + served * left) / queue.servers, service)
 
     def _other_holders_of(self, shared: Collection[str]) -> Array | float:
-        """Give the fraction of the holders of resources that one of them can meet [1].
+        """Give the fraction of the holders of resources that another holder of them meets [1].
 
-        Derived here: of at most c holders at a time, one of them meets min(j, c - 1) others while j others want it, in the
-        mean u - P(all busy) of the u that hold it. For a lock, c = 1, that is none.
+        Derived here: with at most c holders at a time, a holder meets min(j, c - 1) others while j others hold or want the
+        resource: u - P(all busy) on average, where u is the mean number of holders. For a lock, c = 1, that is none.
         """
         fraction: Array | float = 1.0
         for name in sorted(shared):
@@ -769,8 +772,8 @@ class ArrivalState:
     def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
         """Count the processors at another visit, without those that wait there for a lock held here.
 
-        Derived here: a processor that holds a lock never meets those that wait at this queue behind an earlier holder of
-        the same lock, because then it would be that holder. Of permits it is one of several holders.
+        Derived here: a processor that holds a lock never meets processors that wait at this queue for an earlier holder of
+        the same lock, because it has become the holder. Of permits it is one of several holders.
         """
         found = self.present[other.index]
         for third in queue.visits if visit.held else ():
@@ -780,12 +783,12 @@ class ArrivalState:
         return found
 
     def _add_predecessors(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
-        """Add the waits at queues under a lock for the processor that released the lock to the one that waited for it.
+        """Add the waits of a new holder, at queues under the lock, for the processor that released the lock to it.
 
-        Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
-        moment of a release. The releasing processor that goes on to the same queue is served there meanwhile, and what is
-        left of that service when the new holder comes delays it, if all other servers are busy too. No other processor that came
-        from that release can be there.
+        Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires the lock at
+        the moment of a release. If the releasing processor goes on to the same queue, its service there has begun when the new
+        holder comes, and the rest of that service (`left_over`) delays the new holder if all other servers are busy too. No other
+        processor from a release of the lock can be there.
         """
         calls = {queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies for queue in queues}
         for queue in queues:
@@ -793,15 +796,16 @@ class ArrivalState:
                 delay = delays.get((visit.index, other.index))
                 if delay is None or queue.sharing:
                     continue
-                # A group without a processor among those met has no such time yet.
+                # The cycle of a group that is still empty has no such time.
                 for lock in sorted(
                     each for each in visit.held & other.released if (each, visit.index) in self.since_acquisition
                 ):
                     since = self.since_acquisition[lock, visit.index]
                     service = delay.service
                     left, _ = left_over(service.mean, service.variance, since.mean, since.variance)
-                    chance = self.all_busy[lock] * (ratios[other.index] / queue.copies) / nonzero(calls[lock])
-                    chance = np.where(chance.real < 1, chance, 1.0)
+                    chance = clamped(
+                        self.all_busy[lock] * ratios[other.index] / queue.copies / nonzero(calls[lock]), high=1.0
+                    )
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
                     kept = delay.scaled(1 - chance)
                     ahead = one * left / nonzero(service.mean)
@@ -811,9 +815,9 @@ class ArrivalState:
     def _limit_to_work(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
-        Operational: of all processors that hold a lock in the course of one cycle of each, only one holds it at a time,
-        so each service outside the lock delays at most one holder, once; of c permits, at most c holders. One of several
-        servers delays by its part of their work. What is done while another lock is held is part of that lock's service.
+        Operational: only one processor holds a lock at a time, so each service outside the lock delays at most one holder,
+        once; of c permits, at most c holders. Each of s servers delays by 1/s of their work. What is done while another lock is
+        held is part of that lock's service. The bound always holds; where it binds, the wait is taken to be at the bound.
         """
         visits = [visit for queue in queues for visit in queue.visits]
         for lock in (queue for queue in queues if queue.lock):
@@ -834,12 +838,13 @@ class ArrivalState:
                     delays.update({key: delays[key].scaled(factor) for key in keys})
 
     def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
-        """Keep a part of the last waits under locks that are held nearly all of the time.
+        """Average the waits under locks of a utilization near 1 with those of the step before.
 
-        What is done under such a lock hardly depends on how many wait for it, so the recursion over the population there is
-        a fixed-point iteration, which oscillates without damping. The part, U^4 k / (k + 2) for k others and a lock that is
-        held for the part U of the time, was chosen with 720 models of the constructs of locks (numbers 1 to 80 of
-        benchmarks/mean_value.py, up to 64 processors): of none does the time fall with a processor more; undamped, of 20.
+        What is done under such a lock hardly depends on the number that wait for it, so there the recursion over the population
+        is a fixed-point iteration, which oscillates without damping. The weight of the step before, U^4 k / (k + 2) for k others
+        and a lock of utilization U, was chosen with 720 models of the constructs with locks (numbers 1 to 80 of
+        benchmarks/mean_value.py, up to 64 processors): with it the time rises with each processor in all of them, without it the
+        time falls somewhere in 20.
         """
         for visit in (visit for queue in queues for visit in queue.visits if visit.held):
             busy = largest([self.all_busy[lock] for lock in sorted(visit.held)])
@@ -865,16 +870,17 @@ class ArrivalState:
         return RandomTime(mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead)
 
     def _variance_ahead(self, ahead: Array, served: Array) -> Array:
-        """Give the variance of the number ahead a, with probability p that any is.
+        """Give the variance of the number ahead, of mean a, with probability p that it is not 0.
 
-        Derived here: given that any is ahead the number is geometric, as at an M/M/1 station, so its mean square is
-        a (2 a / p - 1). A closed population has at most `others` ahead; the factor 1 - a / others, chosen here, takes
-        the variance to 0 there. It matters only where times are compared: at barriers, forks and phases.
+        Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean square is a (2 a / p - 1). In a
+        closed population it is at most `others`; the factor 1 - a / others, chosen here, takes the variance to 0 there. Only
+        maxima of times read the variance, so that its error is part of that of the constructs "barriers", "forks", "pipelines"
+        and "phases" of benchmarks/mean_value.py.
         """
-        # It may be less than that of a geometric number where some are excluded, or where all servers are rarely busy.
+        # p may be below that of a geometric number where some processors are excluded, or where all servers are rarely busy.
         chance = largest([served, ahead / (1 + ahead)])
         varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
-        return np.where(varied.real > 0, varied, 0 * varied)
+        return clamped(varied)
 
 
 def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:
@@ -893,8 +899,8 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
     """Give the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z) / 2).
 
-    An arrival that ends a long line comes at a random moment of a service. At a queue that never runs empty, processors
-    leave and come back in step with the services, so that an arrival meets a service that has just begun. The weight is
+    An arrival from a large population comes at a random moment of a service. At a queue that is never empty, the processors
+    return at the ends of services, so that an arrival finds a service that has just begun. The weight is
     a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
     service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
     16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %; 1.0,
@@ -906,7 +912,7 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     processors : N
     scv : z [1]
     """
-    busy = np.where(utilization.real < 1, utilization, 1.0)
+    busy = clamped(utilization, high=1.0)
     # The power is taken as a logarithm, which 0 does not have.
     weight: Array = np.exp(np.log(busy + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
     return weight
