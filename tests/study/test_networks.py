@@ -271,19 +271,20 @@ stations: {door: {service: {guests: 1 s}, capacity: 2}}
 def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Up at rate a, down at rate 1: 1/a until one is there, then (1 + 1/a)/a more until two are."""
     (tmp_path / "door.yaml").write_text(DOOR)
-    asked = ["time_until[door,2]", "probability_at[door,0,0]", "queue_length_at[door,1e3]", "time_until[door,3]"]
+    asked = ["time_until[door,2]", "probability_at[door,0,0]", "queue_length_at[door,20 min]", "time_until[door,3]"]
     found = results(
         tmp_path,
         "study: 1\nbase: {model: door.yaml}\nvary: {classes.guests.arrivals: [0.5 /s, 1 /s, 2 /s]}\n"
         f"answer: {json.dumps([*asked, 'queue_length[door]'])}\n"
-        "seek: {rate: {of: classes.guests.arrivals, from: 0.5 /s, to: 2 /s, points: 3, where: 'time_until[door,2] <= 3 s'}}",
+        "seek: {rate: {of: classes.guests.arrivals, from: 0.5 /s, to: 2 /s, points: 3, where: 'time_until[door,2] <= 3 s "
+        "and queue_length_at[door,20 min] <= 5'}}",
     )
     assert isinstance(found, Results)
     (sweep,), base = found.sweeps, found.cases["base"]
     rates = np.array([0.5, 1.0, 2.0])
     assert sweep["time_until[door,2]"] == pytest.approx(1 / rates + (1 + 1 / rates) / rates)
     assert sweep["probability_at[door,0,0]"].tolist() == [1.0, 1.0, 1.0]
-    assert sweep["queue_length_at[door,1e3]"] == pytest.approx(sweep["queue_length[door]"])
+    assert sweep["queue_length_at[door,20 min]"] == pytest.approx(sweep["queue_length[door]"])
     assert np.isnan(sweep["time_until[door,3]"]).all()
     assert base["time_until[door,2]"] == pytest.approx(3.0)
     assert base.unit("time_until[door,2]") == "s"

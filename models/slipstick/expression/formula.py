@@ -112,7 +112,7 @@ def _token(name: str) -> re.Pattern[str]:
 
 
 _TOKEN = _token(_NAME)
-_ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++\])?+"
+_ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++(?: [a-z]{{1,3}})?\])?+"
 _ANSWER_TOKEN = _token(_ANSWER)
 _MISPLACED = {
     ")": "closes nothing; take it away, or write a '(' before it",

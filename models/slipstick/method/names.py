@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
+from slipstick.expression.nodes import TIME
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
@@ -27,6 +28,7 @@ from slipstick.model.system import (
     Semaphores,
     SuperstepPopulation,
 )
+from slipstick.units import to_base
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
 THINK = "think"
@@ -42,7 +44,7 @@ _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
 _AT = re.compile(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
-    r"(?P<time>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?|parameters\.[A-Za-z0-9_-]+)\]"
+    r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)(?P<unit> ?(?:us|ms|s|min|h|day))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
 )
 
 
@@ -59,11 +61,13 @@ def until(name: str) -> tuple[str, int] | None:
 def moment(name: str) -> tuple[str, str] | None:
     """Give what a value is in the long run, and how long after the start of a network it is looked at: seconds, or a path.
 
-    >>> moment("queue_length_at[door,0.5]"), moment("probability_at[door,2,parameters.when]"), moment("time")
-    (('queue_length[door]', '0.5'), ('probability[door,2]', 'parameters.when'), None)
+    >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
+    (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
-    found = _AT.fullmatch(name)
-    return (f"{found['kind']}[{found['inside']}]", found["time"]) if found else None
+    if not (found := _AT.fullmatch(name)):
+        return None
+    seconds = found["path"] or str(to_base(f"{found['seconds']} {found['unit'] or 's'}", TIME))
+    return f"{found['kind']}[{found['inside']}]", seconds
 
 
 def is_transient(name: str) -> bool:

@@ -366,7 +366,7 @@ def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
     """Say what the first questions found, what the base is and spends its time on, how the others compare, what sweeps show."""
     found = list(filter(None, (each.headline() for each in results.questions.values())))[:_MOST_FOUND]
     swept = [words for sweep in results.sweeps for words in _swept(sweep, answer)][: _MOST_FOUND - len(found)]
-    lines = [*found, *_base(results, answer), *_compared(results, answer), *swept, _doubt(results)]
+    lines = [*found, *_base(results, answer), *_compared(results, answer), *swept, _doubt(results, answer)]
     return [f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in lines]
 
 
@@ -400,7 +400,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     whole = sum(each.account.values())
     if len(each.account) > 1 and whole > 0:
         most, *others = sorted(each.account.items(), key=lambda part: -part[1])
-        whose = "customer" if name.startswith("response_time[") else "processor"
+        whose = "customer" if any(value.startswith("response_time[") for value in each.values) else "processor"
         words += f"; {most[0]} takes the most of a {whose}'s time, {percent(most[1] / whole)}"
         parts = [f"{name} {percent(part / whole)}" for name, part in others[:2] if part >= _LEAST_SAID * whole]
         words += f", then {', '.join(parts)}" if parts else ""
@@ -470,7 +470,7 @@ def _sweep_place(sweep: Sweep, row: int) -> str:
     return ", ".join(words)
 
 
-def _doubt(results: Results) -> str:
+def _doubt(results: Results, answer: Sequence[str]) -> str:
     """Say how much is exact, what has no answer, and what else is left out."""
     answers = list(results.cases.values())
     how = [*_computed(answers, results.sweeps)]
@@ -483,7 +483,10 @@ def _doubt(results: Results) -> str:
         notes = Counter(note for each in answers if not each.exact for note in each.notes if _is_doubt(note))
         words += [f"note: {note}" for note, _ in notes.most_common(1)]
     elif how:
-        words.append("all answers are exact for what the models say")
+        rough = any(each.exact and None not in each.ends(name) for each in answers for name in answer)
+        words.append(
+            f"all answers are exact for what the models say{', but for values with an interval' if rough else ''}"
+        )
     failed = sum(1 for each in answers if each.failed) + sum(len(sweep.failed) for sweep in results.sweeps)
     bounds = [each.bound for each in answers]
     bounds += [text for each in results.sweeps for text in each.provenance.outside.values()]

@@ -322,12 +322,17 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
 
 
 def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
-    """Give the quantiles among some values, which of exact methods only whole answers have [points]."""
+    """Give the quantiles among some values, which of exact methods only whole answers have, and their intervals [points]."""
     names = [name for name in names if name.startswith(_QUANTILE)]
     if not names or points.solution.detail is None:
         return {}
     whole = [points.answer(row, shares=False) for row in range(len(points))]
-    return {name: np.array([each.find(name) for each in whole], dtype=float) * np.ones(count) for name in names}
+    found = {name: [each.find(name) for each in whole] for name in names}
+    for name in names:
+        ends = [each.ends(name) for each in whole]
+        if any(end is not None for pair in ends for end in pair):
+            found |= {f"low[{name}]": [low for low, _ in ends], f"high[{name}]": [high for _, high in ends]}
+    return {name: np.array(column, dtype=float) * np.ones(count) for name, column in found.items()}
 
 
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.errors import SpecError
 from slipstick.results.study import Sweep
 from slipstick.study.check import check_file
@@ -74,6 +75,19 @@ def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) 
         assert found.points == (64, 64)
         # Nothing that costs more than the last runner-up, but for what completes a block of 32.
         assert found.solved <= (40 if monotone else np.sum(cost <= np.sort(cost[meet])[3]) + 32)
+
+
+def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: Path) -> None:
+    name = "response_time_quantile[requests,0.99]"
+    ways = list(product(range(3, 7), range(4, 7), range(3, 7)))  # three of app are saturated
+    answers = [solve("tiers.yaml", dict(zip(PATHS, way, strict=True))) for way in ways]
+    known = [(float(way @ COST), *answer.ends(name)) for way, answer in zip(map(np.array, ways), answers, strict=True)]
+    limit = sorted(high for _, _, high in known if high is not None)[20]
+    found = chosen(CHOOSE.replace("response_time[requests] <= 90 ms", f"{name} <= {limit!r} s"))
+    surely = sorted(cost for cost, low, high in known if (limit if high is None else high) <= limit)
+    assert [number(each, "objective") for each in found.found] == surely[:4]
+    open_ = sorted(cost for cost, low, high in known if cost < surely[0] and (low or 0.0) <= limit < (high or 0.0))
+    assert [number(each, "objective") for each in found.undecided] == open_ != []
 
 
 def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:

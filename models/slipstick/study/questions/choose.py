@@ -87,7 +87,7 @@ class ChooseResult(QuestionResult):
     title: ClassVar[str] = "Choices"
     reading: ClassVar[str] = (
         "Slack is how far the value of a condition is from its limit: above 0 the condition holds. A point is undecided where the "
-        "limit lies in the interval of a simulated value also after the longest run."
+        "limit lies in the interval of an approximate value, or of a simulated one also after the longest run."
     )
     choices: tuple[ChosenPoints, ...]
 

@@ -316,7 +316,7 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
     condition, case, places = asked.condition, asked.case, asked.first_look()
     found, how = asked.solved(places)
     looked, longest = (places.tolist(), how), 1.0
-    if case.form.estimated or asked.whole:
+    if case.form.estimated or asked.whole or np.any(np.diff(condition.look(found)[0][1:], axis=0) > 0):
         closer = _Closer(asked, places, found)
         closer.decide()
         closer.close_in()
@@ -377,7 +377,7 @@ class _Closer:
         """Give how much longer each undecided place must run: intervals shrink by the square root; infinite if decided."""
         margins, holds = self.asked.condition.look(self.found)
         middle, low, high = margins
-        undecided = (decided(margins, holds) == 0) & np.isfinite(middle)
+        undecided = (decided(margins, holds) == 0) & np.isfinite(middle) & self.asked.case.form.estimated
         with np.errstate(all="ignore"):
             wide = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.

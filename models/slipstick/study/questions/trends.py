@@ -233,13 +233,19 @@ class Condition:
     def _ends(
         self, names: Iterable[str], found: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
-        """Give both ends of every name that stands for an estimate; NaN where a point has no interval."""
+        """Give both ends of every name that stands for an estimate, NaN where it has none, or for an approximation."""
         unknown = np.full(count, np.nan)
         for name, case, column, values in self._named(names, found):
-            if case.form.estimated and column not in self.given and split_name(column)[0] not in _CERTAIN:
+            if column not in self.given and split_name(column)[0] not in _CERTAIN:
                 ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
                 low, high = (np.broadcast_to(each, (count,)) for each in ends)
-                yield name, (low, high)
+                if case.form.estimated:
+                    yield name, (low, high)
+                elif np.isfinite(low).any():  # what is computed and has no interval is exact
+                    yield (
+                        name,
+                        (np.where(np.isnan(low), values[column], low), np.where(np.isnan(high), values[column], high)),
+                    )
 
     def _named(
         self, names: Iterable[str], found: Mapping[str, Array]
@@ -264,7 +270,7 @@ class Condition:
         columns : the answers at any other places; None if there are none
         """
         margins, holds = self.look(found)
-        if self.case.form.estimated:
+        if self.case.form.estimated or np.any(margins[2] > margins[1]):
             return estimated_changes(margins, holds, places, single=columns is None)
         if columns is None:
             return changes(margins[0], holds, places, None), []
