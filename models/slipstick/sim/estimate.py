@@ -26,7 +26,7 @@ CHUNK = 40
 
 
 def chunk(plan: Plan) -> int:
-    """Say after how many cycles a row is written: whole rounds of the population.
+    """Give the number of cycles between two rows: a multiple of the population.
 
     Members in step then end their cycles together just before a row. Where nothing is random, one round.
     """
@@ -131,7 +131,7 @@ def warm_up(series: Array) -> int:
 
 
 def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
-    """Add rows up to equally long batches; what is left over at the beginning is dropped."""
+    """Add rows up to equally long batches; rows at the beginning that fill no batch are dropped."""
     size = len(sums) // batches
     found: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
     return found
@@ -299,11 +299,16 @@ FEWEST_REPLICATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplicationResult:
-    """What one replication gives to a `Result`; of a program, at most one row and no quantiles.
+    """The statistics of one replication after the warm-up; of a program, at most one row and no quantiles.
 
     Parameters
     ----------
-    batches, quantiles, stopped, trusted, dropped, cycles, events : as of a `Result`
+    batches : sums over batches of cycles, or over replications, by the columns of `Layout`
+    quantiles : of the cycle times, by group
+    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
+    trusted : the intervals can be trusted
+    dropped : cycles of the warm-up, left out
+    cycles, events : in all, the warm-up included
     """
 
     batches: Array
@@ -316,35 +321,20 @@ class ReplicationResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The statistics of a simulation after the warm-up.
+class Result(ReplicationResult):
+    """The statistics of a simulation after the warm-up, of all its replications together.
 
     Parameters
     ----------
     plan : what was run
     settings : seed, precision and budget of the run
-    batches : sums over batches of cycles, or over replications, by the columns of `Layout`
-    quantiles : of the cycle times, by group
-    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
-    converged : the intervals are as wide as wished, and can be trusted
-    trusted : the intervals can be trusted
-    dropped : cycles of the warm-up, left out
-    cycles, events : in all, the warm-up included
-    kernel : plain or compiled
+    converged : the intervals are as narrow as asked for, and can be trusted
     pooled : the batches are of several replications, and the quantiles are without their warm-ups
     """
 
     plan: Plan
     settings: Simulation
-    batches: Array
-    quantiles: tuple[Quantiles, ...]
-    stopped: str
-    converged: bool
-    trusted: bool
-    dropped: int
-    cycles: int
-    events: int
-    kernel: str
+    converged: bool = False
     pooled: bool = False
 
     @property
@@ -372,7 +362,7 @@ class Result:
         return self.ratio(self.column(self.layout.cycle_time[group]), self.column(self.layout.cycles[group]))
 
     def with_convergence(self) -> Result:
-        """Say of a program whether its mean time is as precise as wished."""
+        """Decide whether the mean time of a program is as precise as asked for."""
         known = self.stopped == "complete" or precise_enough(self.mean_time(), self.settings.precision)
         trusted = self.trusted or self.stopped == "complete"
         return replace(self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted")
@@ -393,7 +383,7 @@ def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> i
 
 
 def precise_enough(estimate: Estimate, precision: float) -> bool:
-    """Say whether an interval is as narrow as wished, relative to its mean."""
+    """Say whether an interval is as narrow as asked for, relative to its mean."""
     # Written so that a mean below zero, NaN or a missing interval is not.
     return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
 
@@ -444,7 +434,7 @@ class Record:
         return len(self._waiting)
 
     def take(self, kernel: AnyKernel) -> None:
-        """Take what a kernel wrote."""
+        """Take the rows and response times that a kernel wrote."""
         self._waiting = np.concatenate([self._waiting, kernel.take_rows()])
         self._times = [np.concatenate([times, kernel.take_responses(group)]) for group, times in enumerate(self._times)]
 

@@ -50,7 +50,7 @@ _NEGLIGIBLE = 0.01
 """Batches that differ from their mean by less than this part of the wished precision may be alike: it does not matter."""
 
 _STRETCH = 16_384
-"""Events between two looks at what came out."""
+"""Events between two reads of the rows of a kernel."""
 
 _PATIENCE = 2_000_000
 """Events without a single row of statistics that are borne."""
@@ -59,7 +59,7 @@ _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
 _GROWTH = (1.5, 8.0)
-"""By what factor replications that are not precise enough are made longer, at least and at most: they begin anew."""
+"""Least and largest factor by which replications that are not precise enough are made longer; they start again."""
 
 _MARGIN = 1.1
 
@@ -89,7 +89,7 @@ class Replication:
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
 
 SPREAD: ContextVar[Spread] = ContextVar("spread", default=lambda given: map(Replication.run, given))
-"""What runs replications, and gives their results in the same order; by default one after the other, as they are asked for."""
+"""Runs replications and gives their results in the same order; by default one after the other, on demand."""
 
 
 def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
@@ -118,7 +118,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings = replace(settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1)))
     if plan.once:
         return _with_kernel(plan, settings, _programs)
-    return _with_kernel(plan, settings, _replicated if settings.replications > 1 and plan.random else _alone)
+    return _with_kernel(plan, settings, _replicated if settings.replications > 1 and plan.random else _single_run)
 
 
 def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]) -> Result:
@@ -137,9 +137,9 @@ def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulati
     return replace(found, settings=settings)
 
 
-def _alone(plan: Plan, settings: Simulation) -> Result:
+def _single_run(plan: Plan, settings: Simulation) -> Result:
     """Run one long replication."""
-    return _judged(plan, settings, [_steady(Replication(plan, settings, 0))])
+    return _estimated(plan, settings, [_steady(Replication(plan, settings, 0))])
 
 
 def _replicated(plan: Plan, settings: Simulation) -> Result:
@@ -156,8 +156,8 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
         for run in spread([Replication(plan, each, number) for number in range(count)]):
             runs.append(run)
             if run.stopped == "interrupted":
-                return _judged(plan, settings, runs)
-        found = _judged(plan, settings, runs)
+                return _estimated(plan, settings, runs)
+        found = _estimated(plan, settings, runs)
         if found.stopped == "events" or settings.cycles is not None:
             return found
         if found.converged:
@@ -192,11 +192,11 @@ def _steady(replication: Replication) -> ReplicationResult:
                     stopped = "events"
                 elif record.seen >= look_at:
                     look_at = int(look_at * 1.25) + 1
-                    if settings.cycles is None and _judged(plan, settings, [_kept(record)]).converged:
+                    if settings.cycles is None and _estimated(plan, settings, [_without_warm_up(record)]).converged:
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
-    return _kept(record, settings.replications, stopped)
+    return _without_warm_up(record, settings.replications, stopped)
 
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
@@ -212,7 +212,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
         raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
 
 
-def _kept(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
+def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
     """Drop the warm-up, and add the rest up to the number of batches of one replication."""
     layout = record.layout
     sums = record.sums()
@@ -236,24 +236,22 @@ def _kept(record: Record, replications: int = 1, stopped: str = "") -> Replicati
     )
 
 
-def _judged(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
+def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
     layout, first = Layout(plan), runs[0]
     stops = {each.stopped for each in runs}
     stopped = next((why for why in ("interrupted", "events") if why in stops), first.stopped)
     alone = len(runs) == 1
     result = Result(
-        plan=plan,
-        settings=settings,
         batches=first.batches if alone else np.concatenate([each.batches for each in runs]),
         quantiles=first.quantiles if alone else _pooled(plan, runs),
         stopped=stopped,
-        converged=False,
         trusted=all(each.trusted for each in runs),
         dropped=sum(each.dropped for each in runs),
         cycles=sum(each.cycles for each in runs),
         events=sum(each.events for each in runs),
-        kernel=settings.kernel,
+        plan=plan,
+        settings=settings,
         pooled=not alone,
     )
     if not result.trusted:
@@ -308,19 +306,8 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
-    return Result(
-        plan,
-        settings,
-        batches,
-        seen,
-        stopped,
-        False,
-        len(rows) >= FEWEST_REPLICATIONS,
-        0,
-        len(rows),
-        events,
-        settings.kernel,
-    ).with_convergence()
+    trusted = len(rows) >= FEWEST_REPLICATIONS
+    return Result(batches, seen, stopped, trusted, 0, len(rows), events, plan, settings).with_convergence()
 
 
 def _program(replication: Replication) -> ReplicationResult:

@@ -51,7 +51,7 @@ class Simulation:
     replications: int = 1
 
     def longer(self, factor: float) -> Simulation:
-        """Give the settings of a run longer by a factor, whatever ends it: intervals shrink by the square root.
+        """Give the settings of a run that is longer by a factor, whichever rule ends it: intervals shrink by its square root.
 
         >>> Simulation(cycles=1000).longer(4).cycles, Simulation().longer(4).precision
         (4000, 0.01)

@@ -36,7 +36,7 @@ StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED", start=0)
 """How a station serves."""
 
 GroupKind = IntEnum("GroupKind", "CLOSED OPEN ONCE", start=0)
-"""How the customers of a group come and go."""
+"""How the customers of a group arrive and leave."""
 
 Return = IntEnum("Return", "EVENTS_DONE NO_EVENTS NEEDS_RANDOM NEEDS_SPACE TABLE_FULL", start=0)
 """Why the loop returns to Python."""

@@ -1,4 +1,4 @@
-"""The compiled loop: what the instructions of a plan do to the tables of a run.
+"""The compiled loop: the effects of the instructions of a plan on the tables of a run.
 
 The functions correspond to the classes and methods of `slipstick.sim.plain`, which say what they mean. A token, a resource,
 a group or a pool is a row of its table; tokens stand in queues of `State.queue`, linked by their rows.
@@ -351,7 +351,7 @@ def share_anew(s: State, r: Row, now: float) -> None:
 
 @inlined
 def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
-    """Begin or take up a service that may be cut off."""
+    """Begin or resume a service that may be interrupted."""
     append(s, r.serving, token)
     t = s.token[token]
     t.finish = now + t.work
@@ -360,7 +360,7 @@ def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None:
-    """Begin service, in the place of a later one if need be, or queue."""
+    """Begin service, interrupting a customer that is served later where the discipline preempts, or queue."""
     r.present += 1
     r.arrived += 1
     t = s.token[token]
@@ -425,7 +425,7 @@ def leave(s: State, token: int, now: float) -> None:
 
 @inlined
 def stretched(t: Row, now: float) -> float:
-    """Give the time present beyond the work asked for."""
+    """Give the time present beyond the service requested."""
     total = now - t.since
     waited: float = total - t.requested
     return waited if waited > NEVER_WAITED * total else 0.0
@@ -447,13 +447,13 @@ def is_free(r: Row) -> bool:
 
 @inlined
 def fits(s: State, r: Row, token: int) -> bool:
-    """Say whether a lock may be granted to a token now, those that wait left aside."""
+    """Say whether a lock may be granted to a token now, regardless of waiting tokens."""
     return bool(r.busy == 0) if s.token[token].excludes else is_free(r)
 
 
 @inlined
 def ask(s: State, r: Row, token: int, now: float) -> bool:
-    """Hold a lock if it is free for the token and no other goes before it, else wait in its queue."""
+    """Acquire a lock if it is free for the token and no waiting token goes before it, else wait in its queue."""
     request(s, r, token, now)
     t, first = s.token[token], s.queue[r.queue, 0]
     t.key, t.order = t.rank, 0
@@ -517,7 +517,7 @@ def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
 
 @inlined
 def release(s: State, r: Row, token: int, now: float) -> None:
-    """Hand a lock over to the member that has waited longest, else notify all that watch."""
+    """Hand a lock to the first token in its queue; with an empty queue, free it and wake all spinning tokens."""
     count_departure(s, r, now)
     remove_holder(s, r, token)
     r.exclusive = 0
@@ -969,7 +969,7 @@ def go_on(s: State, events: int) -> int:
 
 @inlined
 def next_event(s: State) -> int:
-    """Take an event off the event list, up to where its token goes on."""
+    """Take the next event off the event list and apply it, up to the next instruction of its token."""
     run = s.run[0]
     if run.events_planned == 0:
         return Return.NO_EVENTS
@@ -1023,7 +1023,7 @@ def take_value(s: State, draw: int) -> float:
 
 @inlined
 def lacking(s: State, token: int) -> int:
-    """Say what an instruction needs that only Python can give; its execution has not begun."""
+    """Say what the next instruction needs that only Python can give, before its execution begins."""
     run, pc = s.run[0], s.token[token].pc
     draw, code = s.drawn[pc], s.code[pc]
     if draw >= 0 and s.taken[draw] == s.ready[draw]:

@@ -212,7 +212,7 @@ class Kernel(EventLoop):
         return False
 
     def patience(self, draw: Draws, elsewhere: int, token: Token, now: float) -> bool:
-        """Say how long the queue of the visit that follows is waited in."""
+        """Set the patience of the customer in the queue of its next visit."""
         token.patience, token.elsewhere = next(draw), elsewhere
         return True
 

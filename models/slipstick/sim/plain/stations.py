@@ -145,7 +145,7 @@ class Ordered(SimulatedStation):
         self.arrived = 0
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin service, interrupting a customer that goes later where the discipline preempts, or queue."""
+        """Begin service, interrupting a customer that is served later where the discipline preempts, or queue."""
         self.accumulate(now)
         self.present += 1
         self.arrived += 1
@@ -346,11 +346,11 @@ class SimulatedLock(QueueStatistics):
         return self.busy < self.permits and not self.exclusive
 
     def fits(self, token: Token) -> bool:
-        """Say whether it may be granted to a token now, those that wait left aside."""
+        """Say whether it may be granted to a token now, regardless of waiting tokens."""
         return not self.busy if token.excludes else self.free
 
     def ask(self, token: Token, now: float) -> bool:
-        """Grant it to a token that it is free for and no other goes before, else let it wait in the queue."""
+        """Grant it to a token if it is free and no waiting token goes before, else let the token wait in the queue."""
         self.request(token, now)
         token.key = token.rank
         if not (self.queue and self.queue[0].key <= token.key) and self.fits(token):

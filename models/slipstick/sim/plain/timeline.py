@@ -1,4 +1,4 @@
-"""Timelines: what each customer did when, the states of the resources, and which customer ended each wait."""
+"""Timelines: the intervals of each customer, the states of the resources, and the customer that ended each wait."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Plans: what a simulation runs, as flat data; how they are built; the distributions of their random times."""
+"""Plans, the programs of simulations as flat data; their builder; the distributions of their random times."""

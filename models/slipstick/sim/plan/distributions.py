@@ -47,7 +47,7 @@ class Stream:
         self._bits = np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
 
     def uniforms(self, count: int) -> Array:
-        """Give the next numbers; halves are added so that neither 0 nor 1 comes out."""
+        """Give the next numbers; half a step is added, so that none is 0 or 1."""
         raw: NDArray[np.uint64] = self._bits.random_raw(count)
         return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
@@ -135,7 +135,7 @@ class BurstyTimes:
         return (begins + ends) / (quiet * ends + burst * begins)
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
-        """Draw blocks of values [s], from the long run on; what a block leaves is for the next."""
+        """Draw blocks of values from the stationary process [s]; values beyond a block go into the next."""
         chance = [rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
         stay = [1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
@@ -156,7 +156,7 @@ class BurstyTimes:
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times between customers that come in batches: one between two batches, and none within.
+    """Times between customers that arrive in batches: one between two batches, and 0 within a batch.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ OPERANDS = 7
 
 COUNTER = "counter"
 WAITS = {"lock": "lock", "reader-writer lock": "lock", "permits": "wait", "monitor": "entry", COUNTER: "wait"}
-"""What is waited for, by what messages call it, and the word before its name in the account."""
+"""Kinds of resources that tokens wait for, as messages call them, and the word before their names in the account."""
 
 BLOCKS = (64, 512, 4096)
 """Sizes of the first blocks of random numbers; all others have the last size. Short runs draw few numbers."""
