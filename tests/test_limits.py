@@ -13,7 +13,7 @@ import pytest
 from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
-from slipstick.limits import LIMITS, TELL, TOLD, added_up, check_cost, given_limits, limited
+from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, added_up, check_cost, given_limits, limited
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine
 from slipstick_measure.traces.readers import read_trace
@@ -41,12 +41,12 @@ def test_the_number_that_a_refusal_names_is_enough(name: str, over: float) -> No
 
 def test_what_takes_long_is_told_before_it_is_paid() -> None:
     told: list[str] = []
-    token, each = TELL.set(told.append), LIMITS["lattice"].seconds
+    token, each = ANNOUNCE.set(told.append), LIMITS["lattice"].seconds
     try:
-        check_cost("lattice", 0.9 * TOLD / each, "this", "ask for less")
-        check_cost("lattice", 0.9 * TOLD / each, "that", "ask for less", points=4)
+        check_cost("lattice", 0.9 * ANNOUNCED / each, "this", "ask for less")
+        check_cost("lattice", 0.9 * ANNOUNCED / each, "that", "ask for less", points=4)
     finally:
-        TELL.reset(token)
+        ANNOUNCE.reset(token)
     assert told == ["that at each of 4 points: about 18 s of processor time"]
 
 

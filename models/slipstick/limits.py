@@ -1,4 +1,4 @@
-"""What one request may cost. Each cost is estimated before it is paid, and refused above its limit with the way to raise it.
+"""Limits of what one request may cost. A cost is estimated first, and refused above its limit with the way to raise it.
 
 slipstick solve MODEL --limit states=1e6
 limits: {states: 1e6}                             in a study
@@ -18,9 +18,14 @@ from slipstick.errors import InputError, NoAnswerError, UnknownNameError
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """A limit of a cost: its value unless another is given, what it counts, and a rough estimate of what that costs.
+    """A limit of a cost.
 
-    What takes over `TOLD` is told before it is done, by `seconds` for each, which are of processor time.
+    Parameters
+    ----------
+    value : the limit, unless another is given
+    counts : what is counted
+    cost : memory and processor time of each, in words
+    seconds : processor time of each; a request of more than `ANNOUNCED` in all is announced before it is done [s]
     """
 
     value: float
@@ -63,15 +68,15 @@ LIMITS = {
     "events": CostLimit(2e7, "events of a trace", "4 us each"),
     "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }
-"""By name. The costs were measured in November 2026, but for those of arrivals and of standard input, which are estimated.
+"""By name. The costs were measured in November 2026, except those of arrivals and of standard input, which are estimated.
 
-What one point may take of time and of memory is limited as well, where a study asks for it.
+A study may limit the time and the memory of one point as well.
 """
 
-TOLD = 5.0
-"""Seconds of processor time above which an estimate is told before it is paid."""
+ANNOUNCED = 5.0
+"""Processor time above which an estimate is announced before the work begins [s]."""
 
-TELL: ContextVar[Callable[[str], object] | None] = ContextVar("tell", default=None)
+ANNOUNCE: ContextVar[Callable[[str], object] | None] = ContextVar("announce", default=None)
 """Is called with such an estimate, in words."""
 
 _SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
@@ -79,7 +84,7 @@ _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=Map
 
 
 def given_limits() -> Mapping[str, float]:
-    """Give the limits that hold here instead of those of `LIMITS`."""
+    """Give the limits that hold here in place of those of `LIMITS`."""
     return _GIVEN.get()
 
 
@@ -90,7 +95,7 @@ def limit(name: str) -> float:
 
 @contextmanager
 def limited(values: Mapping[str, float]) -> Iterator[None]:
-    """Have other limits hold inside; where one was given outside already, as on the command line, that holds.
+    """Set other limits inside; a limit that was already given outside, as on the command line, stays.
 
     Raises
     ------
@@ -115,7 +120,7 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def added_up() -> Iterator[list[float]]:
-    """Have the limits hold for all that is asked for inside together; gives the parts of a limit that were asked for."""
+    """Apply the limits to the sum of all requests inside; gives each request as a part of its limit."""
     spent: list[float] = []
     token = _SPENT.set(spent)
     try:
@@ -132,16 +137,16 @@ def check_cost(
     error: Callable[[str], Exception] = NoAnswerError,
     points: int = 1,
 ) -> None:
-    """Refuse a request whose cost is over its limit, with the way to raise it; tell an estimate above `TOLD`.
+    """Refuse a request whose cost is over its limit, with the way to raise it; announce one of more than `ANNOUNCED`.
 
     Parameters
     ----------
     name : of the limit
-    cost : what the request takes, in what the limit counts
-    what : says what takes it, as a sentence begins
-    otherwise : says what can be asked for instead
-    error : makes what is raised of the words
-    points : that cost so much each; the limit is of one, but for those that are `added_up`
+    cost : of the request, in what the limit counts
+    what : the request with its cost in words, as the beginning of a sentence
+    otherwise : the alternatives to it, in words
+    error : makes the error of a message
+    points : number of points with this cost each; the limit is for one of them, inside `added_up` for their sum
 
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
     Traceback (most recent call last):
@@ -157,18 +162,18 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
             raise error(
                 f"{what}, for each of many points; together they are over the limit: {otherwise}, {way_out(name)}"
             )
-    elif (tell := TELL.get()) is not None and (seconds := points * cost * LIMITS[name].seconds) > TOLD:
-        tell(
+    elif (announce := ANNOUNCE.get()) is not None and (seconds := points * cost * LIMITS[name].seconds) > ANNOUNCED:
+        announce(
             f"{what}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f} s of processor time"
         )
 
 
 def too_many(name: str, what: str, otherwise: str) -> str:
-    """Word that a count went over its limit before all was counted, with the way to raise it."""
+    """Write that a count exceeded its limit before it was complete, with the way to raise it."""
     return f"more than {limit(name):,.0f} {what}; {otherwise}, {way_out(name)}"
 
 
 def way_out(name: str, cost: float | None = None) -> str:
-    """Say how a limit is raised, so far that a cost is within it."""
+    """Write how a limit is raised far enough for a cost."""
     more = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"
     return f"or allow more with --limit {name}={more} (limits: in a study, limits= in Python)"

@@ -42,7 +42,7 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
-from slipstick.limits import LIMITS, TELL, limit
+from slipstick.limits import ANNOUNCE, LIMITS, limit
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
-    TELL.set(lambda words: echo(words, err=True))
+    ANNOUNCE.set(lambda words: echo(words, err=True))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
