@@ -1,8 +1,9 @@
-"""Activities as Markov chains: a state says what every processor does, and in which phase of its time.
+"""Activities as Markov chains: a state holds the position of every processor in its activity, and the phase of its time there.
 
-Processors of one group are alike, so a state is a number for what each does, those that wait in the order in which they came, and the
-units of each counter. What takes no time is done at once. Written from the meaning of activities alone: it shares nothing with the
-simulator, and with mean value how answers are written; both are held against it (tests/method/test_activity_chain.py).
+Processors of one group are alike, so a state is a sorted list of their positions, those of waiting processors in the order of
+arrival, and the units of each counter. What takes no time happens at once, between two states. The chain follows from the meaning
+of activities alone: it shares no code with the simulator, and with mean value only the way answers are made, so that both are
+tested against it (tests/method/test_activity_chain.py).
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from slipstick.queueing.markov.chain import Rows, Transitions, explore_rows, mea
 from slipstick.random_times import LEAST_SCV, nonzero, phase_type
 from slipstick.vocabulary import DISCIPLINES, LOCKS, MARKOV_CHAIN, MEAN_VALUE, RANDOM, REVERSE, SHARED
 
-Doing = tuple[Any, ...]
-"""What a processor does: a word with the number of a node and the phase of its time; and what is left to do, the last first."""
+Position = tuple[Any, ...]
+"""The position of a processor: its present action, which is a word, the number of a node and the phase of its time; and the
+stack of what follows, its next element last."""
 
-WaysOn = Iterable[tuple[Any, Any]]
-"""What may follow, each with its probability: a number, or one at each point."""
+Outcomes = Iterable[tuple[Any, Any]]
+"""What may follow, each with its probability, a number or an array over the points."""
 
-ENDED: Doing = (("ended", 0), ())
+ENDED: Position = (("ended", 0), ())
 
 
 class ActivityChain(MeanValue):
@@ -62,7 +64,7 @@ class ActivityChain(MeanValue):
         self.smooth = [name for name in self.smooth if self.tape.parameters[name].dimension.time_power]
 
     def _solved(self, numbers: Mapping[Expr, Array], account: bool) -> MeanValueTable:
-        """Answer at all points; those where the same can follow share the states."""
+        """Solve all points; points with the same transitions share the states."""
         for why in _unfit(self.model, numbers):
             raise NoAnswerError(f"markov-chain takes {why} simulation")
         wrong, counts = out_of_range(self.model, numbers), self.model.population.counts
@@ -93,7 +95,7 @@ class ActivityChain(MeanValue):
 
 
 def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
-    """Yield what a chain would have to take, and what there is that it does not."""
+    """Yield what a chain takes, and what of the model it does not take, as the end of a message."""
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
         yield "processors that repeat a cycle, and phases, not arrivals or supersteps: ask for"
     for node in act.each_once(model.bodies):
@@ -111,7 +113,7 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
 def _solve_alike(
     model: Model, numbers: Mapping[Expr, Array], table: MeanValueTable, points: list[int], account: bool
 ) -> None:
-    """Answer at points where the same can follow."""
+    """Solve points that have the same transitions."""
     population, members = model.population, table.size[points]
     size = {expr: round(numbers[expr][0].real) for expr in population.counts}
     parts: list[Any] = [([(group.cycle, size[group.processors]) for group in population.groups], None)]
@@ -141,7 +143,7 @@ def _solve_alike(
 
 
 def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield sums over a cycle of the first group, or over the rounds of a phase: of time, by what is said of processors, and of calls."""
+    """Yield sums over a cycle of the first group, or over the rounds of a phase: of the time by label, and of visits."""
     model, finite, width = states.model, states.rounds is not None, len(states.kinds)
     least = states.least()
     check_cost(
@@ -166,14 +168,14 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
         flows.append(flow * cycle)
     yield ("time", ""), np.sum(times, axis=1)
     yield from ((("calls", name), flow) for name, flow in zip(states.happens, np.transpose(flows), strict=True))
-    said = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.known)))
-    for number, doing in enumerate(states.known[1:] if account else (), 1):
-        for key in states.said(doing):
-            said[key][number] += 1
-    for (kind, name, shared), numbers in said.items():
+    columns = defaultdict[tuple[str, str, Any], Array](lambda: np.zeros(len(states.known)))
+    for number, position in enumerate(states.known[1:] if account else (), 1):
+        for key in states.counted_at(position):
+            columns[key][number] += 1
+    for (kind, name, shared), numbers in columns.items():
         count = numbers[every].sum(axis=1)
         if shared:
-            present = np.maximum(said["present", shared[0], None][every].sum(axis=1), 1)
+            present = np.maximum(columns["present", shared[0], None][every].sum(axis=1), 1)
             speed = np.minimum(1, model.resources[shared[0]].capacity / present)
             count = count * (speed if shared[1] else 1 - speed)
         yield (kind, name), times @ count
@@ -185,9 +187,9 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
 class _States:
     """The states of some kinds of processors, each with its cycle, and what follows each state.
 
-    `known` is what a processor can do, by number, the first for what is before the start; `happens` are the kinds, whose cycles end, and
-    the resources and counters, to which visits begin; `events` is what of it happens at a transition, and `rates` the rate of one
-    [1/s] [points], each by number. What can follow must be the same at all points.
+    `known` lists the positions by number, the first for that before the start; `happens` lists what is counted: ends of cycles by kind of
+    processor, and begins of visits by resource and counter; `events` numbers the sets of them that happen at one transition, and `rates`
+    holds the rates of transitions by number [1/s] [points]. The points must have the same transitions.
     """
 
     def __init__(
@@ -206,12 +208,12 @@ class _States:
         self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *self._counters]
         steps = ((at, node) for at, node in enumerate(self._nodes) if isinstance(node, act.Step) and node.scv)
         self._times = {at: phase_type(1.0, node.scv) for at, node in steps}
-        self.known: list[Doing] = [()]
-        self._known, self._places = dict[Doing, int](), [("", 0)]
+        self.known: list[Position] = [()]
+        self._known, self._places = dict[Position, int](), [("", 0)]
         self.events, self.rates, self._rate = dict[tuple[int | str, ...], int](), list[Array](), dict[bytes, int]()
 
     def least(self) -> int:
-        """Count the ways to spread the processors of each kind over the phases of delays in which no other keeps them from being."""
+        """Bound the states from below: the ways to spread the processors of each kind over the phases of delays."""
         if any(isinstance(node, act.BarrierWait | act.WaitUnit) for node in self._nodes):
             return 1
 
@@ -237,43 +239,47 @@ class _States:
             sources, targets, rates = zip(*moves, strict=True)
             yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
 
-    def _row(self, every: Sequence[Doing]) -> list[int]:
-        """Number what processors do; of a line in the order of arrival, else in any."""
-        for doing in every:
-            if doing not in self._known:
-                self._known[doing] = number = len(self.known)
-                self.known.append(doing)
-                self._places.append((line, 0) if (line := self._line(doing)) else ("", number))
-        return sorted((self._known[doing] for doing in every), key=self._places.__getitem__)
+    def _row(self, every: Sequence[Position]) -> list[int]:
+        """Write the positions as a row of numbers: those of one queue in the order of arrival, all others sorted."""
+        for position in every:
+            if position not in self._known:
+                self._known[position] = number = len(self.known)
+                self.known.append(position)
+                self._places.append((line, 0) if (line := self._line(position)) else ("", number))
+        return sorted((self._known[position] for position in every), key=self._places.__getitem__)
 
-    def _line(self, doing: Doing) -> str:
-        word, at, *_ = doing[0]
+    def _line(self, position: Position) -> str:
+        word, at, *_ = position[0]
         return getattr(self._nodes[at], "counter" if word == "wait" else "resource") if word in ("line", "wait") else ""
 
     def _moves(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield how a state is left: rate, what processors do then, units, and what happens."""
+        """Yield the transitions out of a state: rate, positions and units after it, and what happens."""
         every, units = [self.known[each] for each in row[: len(self.kinds)]], row[len(self.kinds) :]
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
             yield from self._settled(1.0, _joint(begun), [*self.model.counters.values()])
-        elif all(doing[0][0] == "cost" for doing in every):  # all spend it together, so its mean is all that counts
+        elif all(
+            position[0][0] == "cost" for position in every
+        ):  # all spend it together, so its mean is all that counts
             cost = self._numbers[self._resources[self._nodes[every[0][0][1]].name].cost]
             yield from self._settled(1 / cost, self._onward(every, *range(len(every))), units)
         else:
             serving = [self._nodes[what[1]].resource for what, _ in every if what[0] == "serve"]
-            for at, doing in enumerate(every):
-                (word, number, *phase), left = doing
-                if word in ("delay", "serve") and doing not in every[:at]:
+            for at, position in enumerate(every):
+                (word, number, *phase), left = position
+                if word in ("delay", "serve") and position not in every[:at]:
                     times, name = self._times[number], self._nodes[number].resource
                     speed = min(1.0, self._resources[name].capacity / serving.count(name)) if name else 1.0
-                    rate = every.count(doing) * speed * times.rates[phase[0]] / self._numbers[self._nodes[number].time]
+                    rate = (
+                        every.count(position) * speed * times.rates[phase[0]] / self._numbers[self._nodes[number].time]
+                    )
                     on = [(p, ((word, number, to), left)) for to, p in enumerate(times.onward[phase[0]]) if p]
                     if (ends := times.exits[phase[0]]) > 1e-12:
                         on += [(ends * p, after) for p, after in self._advanced(left)]
                     yield from self._settled(rate, _moved(every, at, on), units)
 
-    def _settled(self, rate: Any, ways: WaysOn, units: Sequence[int], names: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Do all that takes no time."""
+    def _settled(self, rate: Any, ways: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """Follow everything that takes no time, until a state that lasts."""
         for p, every in ways:
             following = self._at_once(every, units)
             if following is None:
@@ -282,11 +288,11 @@ class _States:
                 happened, after, onward = following
                 yield from self._settled(rate * p, onward, after, (*names, *happened))
 
-    def _at_once(self, every: Sequence[Doing], units: Sequence[int]) -> tuple[Any, Sequence[int], WaysOn] | None:
-        """Give the next thing that happens at this instant: its names, the units after it, and what follows; None if nothing does."""
+    def _at_once(self, every: Sequence[Position], units: Sequence[int]) -> tuple[Any, Sequence[int], Outcomes] | None:
+        """Give what happens next at this instant: its names, the units after it, and what may follow; None where nothing does."""
         lines = defaultdict[str, list[int]](list)
-        for at, doing in enumerate(every):
-            lines[self._line(doing)].append(at)
+        for at, position in enumerate(every):
+            lines[self._line(position)].append(at)
         for at in lines.pop("", ()):
             (word, number, *_), _ = every[at]
             node = self._nodes[number]
@@ -299,7 +305,7 @@ class _States:
                 return (), self._changed(units, node.counter, 1), self._onward(every, at)
             if word == "barrier" and (met := self._met(every, node)):
                 return (), units, met
-        # The processor that has come last goes on before those that it lets go on, as in simulation.
+        # The processor that arrived last continues before those that it releases, as in simulation.
         last = self._line(every[-1])
         for name in ([last] if lines[last][:1] == [len(every) - 1] else []) + [*lines]:
             if name in self._counters and lines[name] and units[self._counters.index(name)]:
@@ -311,8 +317,8 @@ class _States:
     def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
         return [each + by * (name == counter) for each, name in zip(units, self._counters, strict=True)]
 
-    def _met(self, every: Sequence[Doing], node: Any) -> WaysOn | None:
-        """Let those at a barrier go on if all are there; what it costs they spend together."""
+    def _met(self, every: Sequence[Position], node: Any) -> Outcomes | None:
+        """Release the processors at a barrier when all are there; its cost passes for all of them together."""
         there = [
             at for at, (what, _) in enumerate(every) if what[0] == "barrier" and self._nodes[what[1]].name == node.name
         ]
@@ -328,8 +334,8 @@ class _States:
             )
         return [(1.0, [(("cost", what[1]), left) for what, left in every])]
 
-    def _entered(self, every: Sequence[Doing], name: str, line: list[int]) -> WaysOn | None:
-        """Let one of those that wait for a resource enter it, if it is free."""
+    def _entered(self, every: Sequence[Position], name: str, line: list[int]) -> Outcomes | None:
+        """Let one waiting processor enter a resource, if it is free."""
         resource = self._resources[name]
         if isinstance(resource, Station):
             serving = sum(what[0] == "serve" and self._nodes[what[1]].resource == name for what, _ in every)
@@ -348,31 +354,31 @@ class _States:
             return None
         return _moved(every, line[0], self._advanced((*left, ("held", number, 0), self._do(node.body))))
 
-    def _held(self, doing: Doing) -> list[Any]:
+    def _held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
-        (word, at, *_), left = doing
+        (word, at, *_), left = position
         held = [self._nodes[number] for each, number, _ in left if each == "held"]
         return held[:-1] if word == "wait" and self.model.monitor_of(self._nodes[at].counter) else held
 
-    def _begun(self, kind: int) -> WaysOn:
+    def _begun(self, kind: int) -> Outcomes:
         """Begin the cycle, or all rounds, of a kind of processor."""
         end, number = ("cycle", kind, 0), self._bodies[kind]
         return self._repeated(self.rounds, (end,), number) if self.rounds else self._advanced((end, ("do", number, 0)))
 
-    def _repeated(self, count: Expr, left: Doing, number: int) -> WaysOn:
+    def _repeated(self, count: Expr, left: Position, number: int) -> Outcomes:
         """Do something a number of times; the fraction of the number is the probability of one more."""
         value = float(self._numbers[count].real[0])
         whole = math.floor(value + 1e-9)
         ways = [(whole + 1 - value, whole), (value - whole, whole + 1)] if value - whole > 1e-9 else [(1.0, whole)]
         return [(p * q, each) for p, times in ways for q, each in self._advanced((*left, ("again", number, times)))]
 
-    def _onward(self, every: Sequence[Doing], *those: int) -> WaysOn:
-        """Let some processors go on with what is left to do."""
+    def _onward(self, every: Sequence[Position], *those: int) -> Outcomes:
+        """Let some processors continue with what follows for them."""
         others = [each for at, each in enumerate(every) if at not in those]
         return [(p, [*others, *after]) for p, after in _joint([self._advanced(every[at][1]) for at in those])]
 
-    def _advanced(self, left: Doing) -> WaysOn:
-        """Go on with what is left to do, up to what takes time or depends on others."""
+    def _advanced(self, left: Position) -> Outcomes:
+        """Continue up to what takes time or depends on other processors."""
         (word, at, times), left = left[-1], left[:-1]
         if word == "again" and times:
             return self._advanced((*left, (word, at, times - 1), ("do", at, 0)))
@@ -402,18 +408,19 @@ class _States:
     def _do(self, activity: act.Activity) -> tuple[str, int, int]:
         return "do", self._number[id(activity)], 0
 
-    def _timed(self, word: str, at: int, left: Doing) -> WaysOn:
-        """Begin a step in each phase that may be the first; one without time is over."""
+    def _timed(self, word: str, at: int, left: Position) -> Outcomes:
+        """Begin a step in each phase that may be the first; a step without time ends at once."""
         if not self._numbers[self._nodes[at].time].any():
             return self._advanced(left)
         return [(p, ((word, at, phase), left)) for phase, p in enumerate(self._times[at].start) if p]
 
-    def said(self, doing: Doing) -> Iterator[tuple[str, str, tuple[str, bool] | None]]:
-        """Yield what is said of a processor: the label of its time, where it is present, and where it is busy.
+    def counted_at(self, position: Position) -> Iterator[tuple[str, str, tuple[str, bool] | None]]:
+        """Yield what counts at a position: the label of its time, where the processor is present, and where it is in service.
 
-        Each with a shared station, if it counts in proportion to how fast that serves, or to how much slower than alone.
+        Each comes with None, or with a shared station and whether it counts in proportion to the speed of a service there (True) or
+        to the rest of 1 (False).
         """
-        (word, at, *_), left = doing
+        (word, at, *_), left = position
         node, labels = self._nodes[at], list[tuple[str, tuple[str, bool] | None]]()
         if word == "ended":
             labels = [(IDLE_PROCESSORS, None)]
@@ -429,14 +436,14 @@ class _States:
         else:
             labels = [(node.name if word == "delay" else f"{BARRIER}:{node.name}", None)]
         yield from (("label", *each) for each in labels if word == "ended" or left[0][1] == 0)
-        yield from ((kind, each.resource, None) for each in self._held(doing) for kind in ("present", "busy"))
+        yield from ((kind, each.resource, None) for each in self._held(position) for kind in ("present", "busy"))
 
 
-def _moved(every: Sequence[Doing], at: int, options: WaysOn) -> WaysOn:
-    """Let one processor do another thing, for which it is the last that has come."""
+def _moved(every: Sequence[Position], at: int, options: Outcomes) -> Outcomes:
+    """Move one processor to another position, where it is the last to arrive."""
     return [(p, [*every[:at], *every[at + 1 :], after]) for p, after in options]
 
 
-def _joint(parts: Sequence[WaysOn]) -> WaysOn:
+def _joint(parts: Sequence[Outcomes]) -> Outcomes:
     """Combine what may follow for several processors."""
     return [(math.prod(p for p, _ in each), [after for _, after in each]) for each in product(*parts)]

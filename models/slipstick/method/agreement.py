@@ -20,14 +20,14 @@ _FIRST = (
     *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
 )
 
-_ABOUT = ("time", "response_time", "throughput")
+_COMPARED_BY = ("time", "response_time", "throughput")
 """Kinds of values that answers are held against each other by, the best first."""
 
 
 def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     """Put answers to one question side by side, and say in words whether they agree.
 
-    A simulation is the measure of the others, for it leaves nothing out; without one, the first exact answer is,
+    A simulation is the reference of the others, for it leaves nothing out; without one, the first exact answer is,
     or the first. An exact method has to be within the simulation's interval, an approximate one within what it
     promises, and bounds have to enclose; where one does not, that is a finding. Of a network the response times are
     compared, and the one that differs most is told. Bounds of several kinds are one: the tightest.
@@ -51,10 +51,10 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         rows.append(MethodValues(name, next(value.unit for value in values if value is not None), values))
     verdicts: list[str] = []
     findings: list[str] = []
-    measure = _measure(solved)
+    reference = _reference(solved)
     for answer in solved:
-        if measure is not None and answer is not measure:
-            words, agrees = _stands(answer, measure)
+        if reference is not None and answer is not reference:
+            words, agrees = _comparison(answer, reference)
             (verdicts if agrees else findings).append(words)
     methods = tuple(answer.method for answer in answers)
     exact = tuple(answer.method for answer in answers if answer.exact)
@@ -88,82 +88,84 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
     return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
 
 
-def _measure(answers: Sequence[Answer]) -> Answer | None:
-    """Choose what the others are held against."""
-    told = [answer for answer in answers if any(answer.values[name].value is not None for name in _about(answer))]
+def _reference(answers: Sequence[Answer]) -> Answer | None:
+    """Choose the reference of the comparison."""
+    told = [
+        answer for answer in answers if any(answer.values[name].value is not None for name in _values_compared(answer))
+    ]
     simulated = [answer for answer in told if answer.converged is not None]
     exact = [answer for answer in told if answer.exact]
     return next(iter([*simulated, *exact, *told]), None)
 
 
-def _about(answer: Answer, other: Answer | None = None) -> list[str]:
-    """List what an answer, and another one, are about: the time, or the response times, or the throughputs."""
+def _values_compared(answer: Answer, other: Answer | None = None) -> list[str]:
+    """List the values that answers are compared by: the time, or the response times, or the throughputs."""
     both = [name for name in answer.values if other is None or name in other.values]
-    kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _ABOUT)
+    kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _COMPARED_BY)
     return next((names for names in kinds if names), both[:1])
 
 
-def _stands(answer: Answer, measure: Answer) -> tuple[str, bool]:
-    """Say how an answer stands to the measure where it is farthest from it, and whether that is as it should be."""
-    names = [name for name in _about(answer, measure) if measure.values[name].value is not None]
+def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
+    """Compare an answer with the reference where they differ most, in words, and say whether it keeps its promise."""
+    names = [name for name in _values_compared(answer, reference) if reference.values[name].value is not None]
     if not names:
-        return f"{answer.method} gives nothing that {measure.method} gives", True
-    stands = [_stand(answer, measure, answer.values[name], measure.values[name]) for name in names]
-    farthest = max(range(len(names)), key=lambda index: (not stands[index][1], stands[index][2]))
-    words, agrees, off = stands[farthest]
+        return f"{answer.method} gives nothing that {reference.method} gives", True
+    compared = [_compared(answer, reference, answer.values[name], reference.values[name]) for name in names]
+    farthest = max(range(len(names)), key=lambda index: (not compared[index][1], compared[index][2]))
+    words, agrees, off = compared[farthest]
     several = len(names) > 1 and (off or not agrees)
     return f"{names[farthest]} differs most: {words}" if several else words, agrees
 
 
-def _stand(answer: Answer, measure: Answer, found: Value, truth: Value) -> tuple[str, bool, float]:
-    """Say how a value stands to another, whether that is as it should be, and the relative difference."""
+def _compared(answer: Answer, reference: Answer, found: Value, truth: Value) -> tuple[str, bool, float]:
+    """Compare a value with the reference: words, whether it keeps its promise, and the relative difference."""
     assert truth.value is not None
     if found.value is None:
-        return *_encloses(answer.method, found, measure.method, truth), 0.0
+        return *_encloses(answer.method, found, reference.method, truth), 0.0
     off = _relative(found.value, truth.value)
     if off == 0:
-        return f"{answer.method} and {measure.method} agree exactly", True, 0.0
-    return *_differ(answer, measure, off, _place(found.value, truth)), abs(off)
+        return f"{answer.method} and {reference.method} agree exactly", True, 0.0
+    return *_differ(answer, reference, off, _half_widths_off(found.value, truth)), abs(off)
 
 
-def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[str, bool]:
-    if measure.converged is False:
-        return f"{answer.method} is {_words(off)} {measure.method}, which did not converge", True
+def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tuple[str, bool]:
+    if reference.converged is False:
+        return f"{answer.method} is {_percent(off)} {reference.method}, which did not converge", True
     if answer.exact:
-        return _exact(answer.method, measure.method, off, place)
+        return _exact(answer.method, reference.method, off, place)
     if place <= 1:
-        return f"{answer.method} is within the interval of {measure.method} ({_words(off)} its mean)", True
+        return f"{answer.method} is within the interval of {reference.method} ({_percent(off)} its mean)", True
     if answer.promise is not None:
         promised = f"it promises about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
-        kept = abs(off) <= answer.promise or not (measure.exact or measure.converged)
-        return f"{answer.method} is {_words(off)} {measure.method}; {promised}", kept
+        kept = abs(off) <= answer.promise or not (reference.exact or reference.converged)
+        return f"{answer.method} is {_percent(off)} {reference.method}; {promised}", kept
     reason = next((f", for it {note}" for note in answer.notes if note.startswith("leaves out")), "")
-    return f"{answer.method} is {_words(off)} {measure.method}{reason}", True
+    return f"{answer.method} is {_percent(off)} {reference.method}{reason}", True
 
 
-def _exact(method: str, measure: str, off: float, place: float) -> tuple[str, bool]:
+def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, bool]:
     within = f"{method} is" if method == EXACT else f"{method} is exact and"
     if place <= 1:
-        return f"{within} within the interval of {measure} ({_words(off)} its mean)", True
+        return f"{within} within the interval of {reference} ({_percent(off)} its mean)", True
     if place <= EDGE:
-        words = f"{within} at the edge of the interval of {measure} ({_words(off)} its mean)"
+        words = f"{within} at the edge of the interval of {reference} ({_percent(off)} its mean)"
         return f"{words}; one in twenty is, by chance", True
     claims = f"{method} is" if method == EXACT else f"{method} claims to be exact, but is"
-    return f"{claims} {_words(off)} {measure}, outside its interval", False
+    return f"{claims} {_percent(off)} {reference}, outside its interval", False
 
 
-def _encloses(method: str, bounds: Value, measure: str, truth: Value) -> tuple[str, bool]:
-    """Say whether an interval meets bounds, which is all that a simulated mean can be asked for."""
+def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
+    """Say whether an interval meets bounds; more cannot be required of a simulated mean."""
     assert truth.value is not None
     low = truth.value if truth.low is None else truth.low
     high = truth.value if truth.high is None else truth.high
     above = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
     below = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
     if above and below:
-        return f"{measure} lies within the {method}", True
+        return f"{reference} lies within the {method}", True
     side = "above the upper" if above else "below the lower"
-    return f"{measure} lies {side} of the {method}", False
+    return f"{reference} lies {side} of the {method}", False
 
 
 def _relative(value: float, truth: float) -> float:
@@ -173,14 +175,14 @@ def _relative(value: float, truth: float) -> float:
     return value / truth - 1 if truth else math.inf
 
 
-def _place(value: float, truth: Value) -> float:
-    """Say how many half-widths of its interval a value is away from a mean."""
+def _half_widths_off(value: float, truth: Value) -> float:
+    """Give the distance of a value from a mean, in half-widths of the interval of the mean."""
     assert truth.value is not None
     if truth.low is None or truth.high is None or truth.high <= truth.low:
         return math.inf
     return abs(value - truth.value) / ((truth.high - truth.low) / 2)
 
 
-def _words(off: float) -> str:
+def _percent(off: float) -> str:
     shown = float(f"{abs(100 * off):.2g}")
     return f"{shown:g} % {'above' if off > 0 else 'below'}"

@@ -1,4 +1,4 @@
-"""From what a method finds at aligned points to columns and answers: one step for all methods.
+"""Solutions at aligned points, and the one step from them to columns and answers, for all methods.
 
 A method compiles a model (`CompiledModel`) and solves it at many points together. It returns a `Solution`: arrays along
 the points, and what is said of each point in words. `Answers` reads columns and whole answers off it: the account by
@@ -52,7 +52,7 @@ AGAINST_ONE = "speed-up counts useful work; it is against one processor only if 
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What is said of one point beside its numbers; see `slipstick.answer.Answer`.
+    """Notes on one point, its seed and other parts of its answer beside the numbers; see `slipstick.answer.Answer`.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class CompiledModel:
         return self._held(self.brief(values), values)
 
     def _held(self, found: Solution, values: Values) -> Answers:
-        """Have a solution held against the bounds, once what it is outside of is asked for."""
+        """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
         if compiled is None:
             return Answers(found)
@@ -203,7 +203,7 @@ class CompiledModel:
         return Answers(found, bounds)
 
     def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
-        """Part aligned points into those that are to be solved together.
+        """Divide aligned points into blocks that are solved together.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class Answers:
 
     @cached_property
     def outside(self) -> dict[int, str]:
-        """Say of each point that lies outside of its bounds where it does; an exact answer cannot."""
+        """Describe, by point, the values outside of their bounds; exact answers cannot be."""
         found = self.solution
         if self._bounds is None or found.exact.all() or not found.values:
             return {}
@@ -288,7 +288,7 @@ class Answers:
         return self._outside_among(rows) if len(rows) else {}
 
     def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
-        """Hold some points against their bounds; those that have none are outside of none."""
+        """Compare some points with their bounds; a point without bounds is outside of none."""
         assert self._bounds is not None
         try:
             bounds = self._bounds(rows)
@@ -359,7 +359,7 @@ class Answers:
 
 
 def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
-    """Fill in what a solution holds of one point."""
+    """Fill in the numbers of a solution at one point."""
 
     def book(columns: Columns) -> dict[str, float]:
         kept = found.kept
@@ -394,7 +394,7 @@ _TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
 
 
 def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
-    """Put solutions of some points each together; NaN where one does not have a number.
+    """Join solutions of some points each; NaN where one does not have a number.
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ ROUNDING = 1e-9
 
 
 def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp]) -> dict[int, str]:
-    """Say at which of some points one value lies below its lower or above its upper bound, and by what."""
+    """Find the points at which a value lies below its lower or above its upper bound, and describe by how much."""
     words: dict[int, str] = {}
     value = np.broadcast_to(found.values[name], (found.count,))[rows]
     for side, ends, sign in (("below its lower", bounds.low, 1.0), ("above its upper", bounds.high, -1.0)):
@@ -452,7 +452,7 @@ _PREFIXES = ("s", "ms", "us", "ns")
 
 
 def _in_words(value: float, unit: str) -> str:
-    """Write a number with its unit, a short time with a prefix; the library of units is for what is read and shown."""
+    """Write a number with its unit, a short time with a prefix, without loading the library of units."""
     if unit != "s" or not 0 < value < 1:
         return f"{value:.6g} {unit}".removesuffix(" 1")
     power = min(math.ceil(-math.log10(value) / 3), 3)
@@ -469,7 +469,7 @@ def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns
 
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
-    """Say what speed-up and efficiency compare with, and what stands beside the processors lost."""
+    """Note what speed-up and efficiency are relative to, and what overlaps the processors lost."""
     if values.get("efficiency") and "speedup" in values:
         processors, workers = values["throughput"] * values["time"], values["speedup"] / values["efficiency"]
         if workers > processors * (1 + 1e-9):
@@ -488,7 +488,7 @@ def at(column: Array | Flags, index: int) -> float:
 
 
 def _at(columns: Columns, index: int) -> dict[str, float]:
-    """Read columns at one point; what is not a number is left out."""
+    """Read columns at one point, without those that are NaN."""
     found = {name: at(each, index) for name, each in columns.items()}
     return {name: each for name, each in found.items() if math.isfinite(each)}
 

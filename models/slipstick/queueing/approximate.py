@@ -176,7 +176,7 @@ NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of i
 SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
 MOST_AT_ONCE = 0.95
-"""Of what a station has to spare, and of a throughput, that one step of Newton's method takes."""
+"""Largest part of a station's idle capacity, and of a throughput, by which one step of Newton's method changes them."""
 
 
 def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
@@ -202,7 +202,7 @@ def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float)
 def _newton_steps(
     demand: Array, delay: Array, count: Array, own: Array, change: Array | float, flow: Array
 ) -> tuple[Array, int]:
-    """Take Newton's steps from a throughput: what they lead to (P, R), and their number; `newton_steps` is the same, compiled."""
+    """Take Newton's steps from a throughput; give the solution (P, R) and the number of steps. `newton_steps` is the same, compiled."""
     idle, settled = count == 0, np.zeros(len(count), dtype=bool)
     away, keeps = delay + idle, len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
@@ -247,7 +247,7 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
 
 
 def _within(flow: Array, move: Array, part: Array, spare: Array) -> Array:
-    """Give the part of a step that takes at most `MOST_AT_ONCE` of a throughput and of what a station has to spare: (P, 1).
+    """Shorten a step that takes more than `MOST_AT_ONCE` of a throughput or of a station's idle capacity: its part (P, 1).
 
     A load is concave over the throughput, so that it grows by no more than its slope `part` says.
     """
@@ -319,7 +319,7 @@ without, demands within a factor of ten. The worst comes last.
 
 
 def usual_error(network: NetworkArrays, corrected: bool) -> str:
-    """Say what was measured for the worst construct of a network, by Linearizer where `corrected`.
+    """Write the error measured for the worst construct of a network, by Linearizer where `corrected`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)

@@ -73,7 +73,7 @@ def saturation_population(network: NetworkArrays) -> Array:
 
 
 def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
-    """Give what the two upper asymptotic bounds are made of.
+    """Give the two parts of the upper asymptotic bounds.
 
     Returns
     -------

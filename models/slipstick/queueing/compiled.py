@@ -46,7 +46,7 @@ def compiled_loops() -> Iterator[None]:
 
 
 def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
-    """Give the compiled form of a loop over arrays, if it is asked for and none of them carries derivatives."""
+    """Give the compiled form of a loop, if compiled loops are on and no array carries derivatives; else None."""
     real = _ASKED.get() and all(each.dtype.kind == "f" for each in arrays)
     return _compiled(function) if real else None
 

@@ -62,7 +62,7 @@ def open_load(network: NetworkArrays) -> Array:
 
 
 def offered_load(network: NetworkArrays) -> Array:
-    """Give what the open classes ask of every station, in seconds of service a second, (P or 1, K)."""
+    """Give the offered load of the open classes at every station, in seconds of service a second, (P or 1, K)."""
     if network.all_closed:
         return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
@@ -71,7 +71,7 @@ def offered_load(network: NetworkArrays) -> Array:
 
 
 def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
-    """Say at which points, by number, open classes ask a station for more than it can give; the first of several.
+    """Find the points at which open classes saturate a station, by number, with the first station in words.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
 
 
 def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
-    """Solve for the classes that have customers at all."""
+    """Solve for the classes that have customers."""
     points, classes, stations = closed.demand.shape
     if classes and closed.population.all():
         return solve(closed)

@@ -85,7 +85,7 @@ class NetworkArrays:
 
     @cached_property
     def never_saturated(self) -> NDArray[np.bool_]:
-        """Which stations lose what they cannot serve: by a capacity, or because all that arrive have patience (K,)."""
+        """Which stations lose the load that they cannot serve, by a capacity or because all their customers have patience (K,)."""
         if self.patience is None:
             return self.limited
         comes = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
@@ -463,7 +463,7 @@ def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
 
 
 def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array]) -> None:
-    """Refuse what no network can have; numbers are `given` before they were spread: so there are fewer to look at."""
+    """Refuse values that no network can have; the numbers are checked as `given`, before they are spread over all points."""
     count = len(built.stations)
     for name in ("discipline", "rates", "capacity", "blocking"):
         if len(getattr(built, name)) != count:

@@ -395,7 +395,7 @@ class _Grid:
 
     @staticmethod
     def place(at: tuple[int, ...]) -> Any:
-        """Index one place of a plane at all points."""
+        """Make the index of one place of a plane at all points."""
         return (slice(None), *at)
 
     def ends(self, planes: Array) -> tuple[Array, Array]:

@@ -98,7 +98,7 @@ MOST_LOG = 600.0
 
 
 def erlang_b(busy: Array, servers: int) -> Array:
-    """Give the probability that all servers are busy where nothing waits, by Erlang's recursion.
+    """Give the probability that all servers are busy in a loss system, by Erlang's recursion.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
@@ -145,7 +145,7 @@ _ALL_TERMS = 10_000
 
 
 def _half_width(away: Array | int) -> Array:
-    """Give how far from the largest weight, with so many customers away, one is less than exp(-72) of it.
+    """Bound the distance from the largest weight at which a weight is below exp(-72) of it, with `away` customers elsewhere there.
 
     The logarithms of the weights are concave, by 1 / away at least.
     """

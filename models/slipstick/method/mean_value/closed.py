@@ -659,7 +659,7 @@ class _RecursionStep:
     def settled(self, size: int, asked: int) -> PopulationState:
         """Give the fixed point of a large population of a single group; NoAnswerError names the size `asked`.
 
-        Some iterations oscillate for ever within 1e-5 of the time. So the state has settled when the last `WINDOW` times, and
+        Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when the last `WINDOW` times, and
         their derivatives, lie within `SETTLED` of each other. When their spread is the same as two and four windows ago, the
         iteration is a limit cycle and is given up.
         """

@@ -1,4 +1,4 @@
-"""Queueing networks as arrays over points: chains become the classes that solvers know, and back."""
+"""Queueing networks as arrays over points: chains become the classes of solvers, and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NetworkPoints:
     service, visits, scv : of each class at each station [points, classes, stations]
     chain_of : the chain of each class, by number [classes]
     ranks : of each class at each station [classes, stations]
-    ways : where the classes of chains go, or None if all classes keep their class
+    routes : where the classes of chains go, or None if all classes keep their class
     references : of each chain the class and the station where its cycles begin, by number
     classes : their names
     wrong : why a point has no answer, by its number
@@ -41,18 +41,18 @@ class NetworkPoints:
     scv: Array
     chain_of: NDArray[np.intp]
     ranks: NDArray[np.int64]
-    ways: Routes | None
+    routes: Routes | None
     references: Sequence[tuple[int, int]]
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
     patience: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, points: Any) -> NetworkPoints:
-        """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
+        """Take some of the points, by slice, mask or indices, without the reasons for points that have no answer."""
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
-        ways = None if self.ways is None else self.ways.select(points)
+        routes = None if self.routes is None else self.routes.select(points)
         patience = {**self.patience, "patience": self.patience["patience"][points]} if self.patience else {}
-        return replace(self, network=self.network.select(points), ways=ways, wrong={}, patience=patience, **cubes)
+        return replace(self, network=self.network.select(points), routes=routes, wrong={}, patience=patience, **cubes)
 
 
 SMALLEST, LARGEST = 1e-150, 1e150
@@ -135,18 +135,18 @@ class NetworkLayout:
         cubes = self._by_class(columns, points)
         number = {label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes}
         chain_of = np.array([number[label] for label in self.classes], dtype=np.intp)
-        ways = self._ways(columns)
-        wrong = {**self._unsound(columns), **({} if ways is None else self._route(ways, chain_of, cubes[1]))}
+        routes = self._routes(columns)
+        wrong = {**self._unsound(columns), **({} if routes is None else self._route(routes, chain_of, cubes[1]))}
         service, visited = self._alike(*cubes[:2])
         merged = service, visited, cubes[2]
-        if ways is not None:
+        if routes is not None:
             merged = joined_chains(*merged, chain_of)
         return NetworkPoints(
             self._network(columns, points, *merged),
             *cubes,
             chain_of=chain_of,
             ranks=self._ranks([(label,) for label in self.classes]),
-            ways=ways,
+            routes=routes,
             references=[
                 (self.classes.index(label), self.stations.index(name) if name else 0)
                 for label, name in (chain.reference for chain in self.chains.values())
@@ -171,7 +171,7 @@ class NetworkLayout:
                     scv[:, r, k] = columns.get(f"{here}.scv.{label}", 1.0)
         return service, visits, scv
 
-    def _ways(self, columns: Columns) -> Routes | None:
+    def _routes(self, columns: Columns) -> Routes | None:
         """Lay out where the classes of chains go."""
         if not self.model.routing:
             return None
@@ -185,18 +185,18 @@ class NetworkLayout:
     def _place(self, place: Place) -> tuple[int, int]:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
-    def _route(self, ways: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
+    def _route(self, routes: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
         """Put the visits that follow from routing into `visited`; say at which points they do not."""
-        wrong = self._sums(ways.probability.real)
+        wrong = self._sums(routes.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
                 members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, ClosedClass)
                 found = traffic_equations(
-                    ways, members.tolist(), self._place(chain.reference), closed, visited.shape[1:]
+                    routes, members.tolist(), self._place(chain.reference), closed, visited.shape[1:]
                 )
                 visited[:, members] = found[:, members]
         lost = ~np.isfinite(visited).all(axis=(1, 2))
-        wrong |= {int(point): "the ways of some chain never come back" for point in np.flatnonzero(lost)}
+        wrong |= {int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)}
         visited[list(wrong)] = 0.0
         return wrong
 
@@ -252,7 +252,7 @@ class NetworkLayout:
         return wrong
 
     def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
-        """Take demands of several classes at a first-come station as visits of one service time.
+        """Treat demands of several classes at a first-come station as visits of one service time.
 
         A demand does not say how it is split into visits; with one service time the station has product form.
         """

@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "proportional": (proportional, "queues in proportion to the demands, or to their powers; holds in product form"),
     "geometric": (geometric, "queues as geometric series of the demands; holds in product form"),
 }
-"""Each kind of bound, and what it says."""
+"""Each kind of bound, and its assumption in words."""
 
 
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
@@ -70,7 +70,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
 
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
-    """Say of each point without bounds why it has none."""
+    """Find the points without bounds, with the reason for each."""
     network, wrong = arrays.network, unsolvable(arrays)
     if network.losses:
         why = f"{network.losses}, and the bounds do not cover loss or blocking"

@@ -201,18 +201,20 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
 def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
     """Tell at which stations all customers have the same exponential service time (K,)."""
     here = network.demand[0].real > 0
-    return have_one_value(network.service[0], here) & ((network.scv[0].real == 1) | ~here).all(axis=0)
+    exponential = ((network.scv[0].real == 1) | ~here).all(axis=0)
+    alike: NDArray[np.bool_] = have_one_value(network.service[0], here) & exponential
+    return alike
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
-    """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
+    """Write which variant solved, its stopping rule, its usual error, and what was assumed about the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
     return (*error, f"{solution.method}{steps}", *solution.notes, *assumed(compiled))
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
-    """Say what was read into a network that does not say it."""
+    """Write what was assumed where a network leaves it open."""
     model = compiled.model
     places = {place for each in model.routing for place in (each.source, each.target)}
     in_chains = {label for chain in model.chains.values() for label in chain.classes}
@@ -273,7 +275,7 @@ class Measures:
                 self._residence, self._queue, busy = solution.residence, solution.queue, solution.utilization
                 self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
                 if network.losses:
-                    visits = arrays.visits if arrays.ways is not None else network.visits
+                    visits = arrays.visits if arrays.routes is not None else network.visits
                     self._abandoned, self._loss, self._ended = solution.abandoned, solution.loss, solution.ended
                     admitted = solution.ended / (1 - solution.abandoned)
                     self._made = quotient(admitted, solution.begun[:, :, None] * visits, 1.0)
@@ -377,7 +379,7 @@ class CompiledNetwork(CompiledModel):
 
     @property
     def smooth(self) -> list[str]:
-        """Names of the parameters that answers have a derivative by: all but those that count customers."""
+        """Names of the parameters that answers are differentiated by: all except those that count customers."""
         chains = (each.members for each in self.compiled.chains.values())
         counts = (each.population for each in chains if isinstance(each, ClosedClass))
         whole = {each.name for each in parameters(*counts)}
@@ -427,7 +429,7 @@ class CompiledNetwork(CompiledModel):
     def _detail(
         self, values: Values, arrays: NetworkPoints, piece: SolvedTogether, measures: Mapping[str, float], index: int
     ) -> Solution:
-        """Add what only the answer at one point has: account, saturation, quantiles, derivatives."""
+        """Add the parts of an answer that are computed at one point only: account, saturation, quantiles, derivatives."""
         compiled, network = self.compiled, arrays.network
         columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
         told, errors = quantiles(compiled, network, columns)
@@ -507,7 +509,7 @@ def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _too_many(name: str, network: NetworkArrays) -> bool:
-    """Say whether a probability is of more customers than there are: neighbouring points may have more."""
+    """Say whether a probability is for more customers than there are; other points may have more."""
     kind, _, inside = name.partition("[")
     most = int(network.population.sum()) if network.closed.all() else None
     return kind == "probability" and most is not None and int(inside.rpartition(",")[2].rstrip("]")) > most

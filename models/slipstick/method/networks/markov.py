@@ -1,4 +1,4 @@
-"""Queueing networks as Markov chains of their classes, those that customers change between among them."""
+"""Queueing networks as Markov chains of their classes, also where customers change class."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
     try:
         found = solve_markov_chain(*_of_classes(arrays), limit=limit)
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_instead(arrays)}, {way_out('states')}") from None
-    if arrays.ways is not None:
+        raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
+    if arrays.routes is not None:
         found = _in_cycles(arrays, found)
     # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
     if not arrays.network.losses:
@@ -61,11 +61,11 @@ def chain_at(arrays: NetworkPoints, truncation: int | None, limit: float | None)
     try:
         return markov_chain(network, rules[0] if rules else None, truncation=truncation, limit=limit)
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {_instead(arrays)}, {way_out('states')}") from None
+        raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
 
 
-def _instead(arrays: NetworkPoints) -> str:
-    """Say what else one can ask for."""
+def _alternatives(arrays: NetworkPoints) -> str:
+    """Name the alternatives to a chain."""
     if any(each != LOSS for each in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
     if arrays.network.losses or arrays.network.not_poisson:
@@ -75,8 +75,8 @@ def _instead(arrays: NetworkPoints) -> str:
 
 def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
     """Give the network of classes, and where they go at each point if they change."""
-    network, chain_of, ways, references = arrays.network, arrays.chain_of, arrays.ways, arrays.references
-    if ways is None:
+    network, chain_of, routes, references = arrays.network, arrays.chain_of, arrays.routes, arrays.references
+    if routes is None:
         return network, None
     routed = _routed(arrays)
     alone = ~np.isin(chain_of, list(routed))
@@ -103,25 +103,25 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     )
     ends = {members: references[c] for c, members in routed.items()}
     points = [slice(at, at + 1) for at in range(network.points)]
-    return flat, [routing_of_chains(flat.select(each), ways.select(each), ends) for each in points]
+    return flat, [routing_of_chains(flat.select(each), routes.select(each), ends) for each in points]
 
 
 def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
     """Give the chains whose customers go along routes, by number, with the numbers of their classes."""
-    assert arrays.ways is not None
-    chains = np.unique(arrays.chain_of[arrays.ways.source[:, 0]]).tolist()
+    assert arrays.routes is not None
+    chains = np.unique(arrays.chain_of[arrays.routes.source[:, 0]]).tolist()
     return {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in chains}
 
 
 def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
-    """Count throughput in cycles of the chain, those that end at its reference."""
+    """Count throughput in cycles of the chain, which end at its reference station."""
     flow, begun = found.throughput.copy(), found.begun.copy()
     for c, members in _routed(arrays).items():
         each = (slice(None), list(members), arrays.references[c][1])
         admitted = found.ended / (1 - found.abandoned)
-        ended, came, told = (values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits))
+        ended, came, stated = (values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits))
         for values, events in ((flow, ended), (begun, came)):
-            values[:, list(members)] = quotient(events, told)[:, None]
+            values[:, list(members)] = quotient(events, stated)[:, None]
     return replace(
         found,
         throughput=flow,

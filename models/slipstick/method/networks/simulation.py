@@ -1,4 +1,4 @@
-"""Simulation of queueing networks: a network as the plan that the simulator runs, and what a run says of it."""
+"""Simulation of queueing networks: a network as the plan that the simulator runs, and estimates of its measures from a run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _abandoned(place: Place) -> str:
 
 
 class FlatNetwork:
-    """A network at one point as a plan, and what its parts stand for.
+    """A network at one point as a plan, with the meaning of its parts.
 
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is passed by with
     probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V after each visit. A class in a
@@ -75,7 +75,7 @@ class FlatNetwork:
     plan : what the simulator runs; its labels and tallies are `_served`, `_waited` and `_thinking`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
-    told : the same as the network tells them: a demand is one visit, however it is split [1]
+    stated : the same as the network states them, where a demand is one visit however it is split [1]
     service : mean time of a visit [s]
     first : where the passages of a chain with tallies are counted, and visits there in a cycle
 
@@ -91,7 +91,7 @@ class FlatNetwork:
         self.model, self.compiled, self.columns, self.arrays = compiled.model, compiled, columns, arrays
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
-        self.told: dict[Place, float] = {}
+        self.stated: dict[Place, float] = {}
         self.service: dict[Place, float] = {}
         self.groups: dict[str, int] = {}
         self.first: dict[str, dict[Place, float]] = {}
@@ -108,9 +108,9 @@ class FlatNetwork:
                 rates = [self._number(f"stations.{name}.rates.{index}") for index in range(len(station.rates))]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
         for c, (name, chain) in enumerate(compiled.chains.items()):
-            for place, visits, told, service in self._work(c, name, chain):
-                self.visits[place], self.told[place], self.service[place] = visits, told, service
-            if self._anybody(c, name, chain):
+            for place, visits, stated, service in self._work(c, name, chain):
+                self.visits[place], self.stated[place], self.service[place] = visits, stated, service
+            if self._has_customers(c, name, chain):
                 self._chain(c, name, chain)
         self.plan = self.builder.plan()
 
@@ -118,19 +118,19 @@ class FlatNetwork:
         return float(self.columns[path][0].real)
 
     def _work(self, c: int, name: str, chain: Chain) -> Iterator[tuple[Place, float, float, float]]:
-        """Yield every place of a chain that takes time, or that routing leads to, with visits, told visits and service."""
+        """Yield every place of a chain that takes time, or that routing leads to, with visits, stated visits and service."""
         network, routed = self.arrays.network, name in self.model.chains
         for label in chain.classes:
             r = self.compiled.classes.index(label)
             for k, (station, queue) in enumerate(self.model.stations.items()):
                 # Demands of several classes at a first-come station are visits of one service time: as solvers take it.
-                told = self.arrays.visits[0, r, k].real
-                visits = told if routed else network.visits[0, c, k].real
+                stated = self.arrays.visits[0, r, k].real
+                visits = stated if routed else network.visits[0, c, k].real
                 service = (self.arrays.service[0, r, k] if routed else network.service[0, c, k]).real
                 if label in queue.visitors() and visits > 0 and (routed or service > 0):
-                    yield (label, station), float(visits), float(told), float(service)
+                    yield (label, station), float(visits), float(stated), float(service)
 
-    def _anybody(self, c: int, name: str, chain: Chain) -> bool:
+    def _has_customers(self, c: int, name: str, chain: Chain) -> bool:
         if isinstance(chain.members, OpenClass):
             return bool(self.arrays.network.arrivals[0, c] > 0)
         size = int(self.arrays.network.population[0, c])
@@ -139,7 +139,7 @@ class FlatNetwork:
         return size > 0
 
     def _chain(self, c: int, name: str, chain: Chain) -> None:
-        """Write what the members of a chain do, and let them begin."""
+        """Write the cycle of the customers of a chain, and add them to the plan."""
         network, builder = self.arrays.network, self.builder
         self.groups[name] = len(self.groups)
         if any(self._loses(place) for place in self._places(chain)):
@@ -199,7 +199,7 @@ class FlatNetwork:
             )
 
     def _may_be_full(self, station: str) -> bool:
-        """Say whether as many as a station takes may ever be there or on their way to it."""
+        """Say whether as many customers as a station has places for may ever be there or on their way to it."""
         most, network = self.model.stations[station].capacity, self.arrays.network
         comes = network.visits[0, :, self.compiled.stations.index(station)].real > 0
         opened = (comes & ~network.closed & (network.arrivals[0].real > 0)).any()
@@ -270,10 +270,10 @@ class FlatNetwork:
             builder.serve(station, time, _served(place), wait=_waited(place), rank=queue.priority.get(label, 0))
 
 
-NONE = Estimate(0.0, 0.0, 0.0)
+NOTHING = Estimate(0.0, 0.0, 0.0)
 """Values of a chain without customers."""
 
-NOBODY = "the network has no customers and no arrivals"
+NO_CUSTOMERS = "the network has no customers and no arrivals"
 
 
 def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
@@ -306,7 +306,7 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
 def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation) -> Solution:
     flat = _flat(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
-    seen = _Seen(compiled, flat, result)
+    seen = _NetworkEstimates(compiled, flat, result)
     found, remarks = seen.values(), seen.remarks()
     gradient, first = None, found.get(f"response_time[{next(iter(compiled.chains))}]")
     if result and simulation.shares and first:
@@ -325,7 +325,7 @@ def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
     return FlatNetwork(compiled, columns, arrays)
 
 
-class _Seen:
+class _NetworkEstimates:
     """Estimates from one run of a network; without a run, those of an empty network."""
 
     def __init__(self, compiled: NetworkLayout, flat: FlatNetwork, result: Result | None) -> None:
@@ -340,9 +340,9 @@ class _Seen:
         return {name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None}
 
     def remarks(self) -> Remarks:
-        """Say how the run went."""
+        """Make the notes on the run."""
         result = self.result
-        notes = (*(notes_of(result) if result else (NOBODY,)), *assumed(self.compiled))
+        notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
         notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
         traces = {name: getattr(each.members, "trace", ()) for name, each in self.compiled.chains.items()}
         notes += tuple(
@@ -384,35 +384,35 @@ class _Seen:
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, places = self.compiled.chains[name], self.places(name)
-        yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NONE)
+        yield f"throughput[{name}]", self._ratio(name, self.served(name), self.elapsed, NOTHING)
         yield f"response_time[{name}]", self._response(name, places)
         for label in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
                 passing = self.served(name) * (label == chain.reference[0])
             else:
                 place = label, chain.reference[1]
-                passing = self.passages(place) - self._at_gate(self.layout.tried, place, _abandoned)
-            yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NONE)
+                passing = self.passages(place) - self._at_tally(self.layout.tried, place, _abandoned)
+            yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NOTHING)
             yield f"response_time[{label}]", self._response(name, [each for each in places if each[0] == label])
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
         chain, station, key = self.chain_of[place[0]], self.stations[place[1]], f"[{place[0]},{place[1]}]"
         time, per_visit = self.time(place), self.cycles(chain)
         if place in self.flat.visits:
-            per_visit = self.passages(place) * (self.flat.told[place] / self.flat.visits[place])
-        yield f"queue_length{key}", self._ratio(chain, time, self.elapsed, NONE)
+            per_visit = self.passages(place) * (self.flat.stated[place] / self.flat.visits[place])
+        yield f"queue_length{key}", self._ratio(chain, time, self.elapsed, NOTHING)
         yield f"residence_time{key}", self._response(chain, [place])
         yield f"time_per_visit{key}", self._ratio(chain, time, per_visit)
         if not station.rates:
             yield f"waiting_time{key}", self._ratio(chain, self._booked(_waited(place)), per_visit)
         if not DISCIPLINES[station.discipline].delay:
-            yield f"utilization{key}", self._ratio(chain, self._busy(place), self.elapsed * station.servers, NONE)
+            yield f"utilization{key}", self._ratio(chain, self._busy(place), self.elapsed * station.servers, NOTHING)
         if station.capacity:
-            refused, tried = (self._at_gate(each, place) for each in (self.layout.refused, self.layout.tried))
-            yield f"loss_probability{key}", self._ratio(chain, refused, tried, NONE)
+            refused, tried = (self._at_tally(each, place) for each in (self.layout.refused, self.layout.tried))
+            yield f"loss_probability{key}", self._ratio(chain, refused, tried, NOTHING)
         if place[0] in (*station.patience, *station.timeout):
-            abandoned = self._at_gate(self.layout.tried, place, _abandoned)
-            yield f"abandonment{key}", self._ratio(chain, abandoned, self.passages(place), NONE)
+            abandoned = self._at_tally(self.layout.tried, place, _abandoned)
+            yield f"abandonment{key}", self._ratio(chain, abandoned, self.passages(place), NOTHING)
 
     def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[name].discipline].delay:
@@ -448,22 +448,22 @@ class _Seen:
     def served(self, chain: str) -> Array:
         """Pick the cycles of a chain that do not end in the queue of its first station."""
         first = self.flat.first.get(chain, {})
-        left = (self._at_gate(self.layout.tried, place, _abandoned) / visits for place, visits in first.items())
+        left = (self._at_tally(self.layout.tried, place, _abandoned) / visits for place, visits in first.items())
         return self.cycles(chain) - self.sum(left)
 
     def passages(self, place: Place) -> Array:
         """Pick the visits of a class to a station: counted at a tally, or as many as there must be."""
         chain = self.chain_of[place[0]]
         if chain in self.flat.first:
-            return self._at_gate(self.layout.tried, place) - self._at_gate(self.layout.refused, place)
+            return self._at_tally(self.layout.tried, place) - self._at_tally(self.layout.refused, place)
         return self.cycles(chain) * self.flat.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
         """Pick the time of a class at a station, waiting included."""
         return self._booked(_served(place)) + self._booked(_waited(place))
 
-    def _at_gate(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
-        """Pick what was counted at a tally of a place, if it has one."""
+    def _at_tally(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
+        """Pick the counts at a tally of a place, if it has one."""
         tallies = self.flat.plan.tallies
         return self.sum(self._column(columns[tallies.index(each)]) for each in tallies if each == name(place))
 
@@ -478,7 +478,7 @@ class _Seen:
         return part * self._column(self.layout.use[self.flat.plan.resources.index(name)])
 
     def _booked(self, label: str) -> Array:
-        """Pick the time booked to a label, of whatever chain."""
+        """Pick the time booked to a label by all chains."""
         weights = np.zeros(self.layout.width)
         if label in self.flat.plan.labels:
             weights[np.array(self.layout.booked) + self.flat.plan.labels.index(label)] = 1.0
@@ -491,7 +491,7 @@ class _Seen:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
             opened = chain is not None and isinstance(self.compiled.chains[chain].members, OpenClass)
-            return empty if opened else NONE
+            return empty if opened else NOTHING
         return self.result.ratio(top, bottom)
 
     def account(self) -> dict[str, Estimate]:
@@ -523,13 +523,13 @@ def _shares(
     timed = (name for name in approximate.smooth if known[name].dimension.time_power)
     ranked = sorted(timed, key=lambda name: -abs(guess.get(name, 0.0)))
 
-    def again(changed: Mapping[str, float], settings: Simulation) -> Array:
+    def rerun(changed: Mapping[str, float], settings: Simulation) -> Array:
         flat = _flat(compiled, {**values, **changed})
         run = simulate(flat.plan, settings)
-        seen = _Seen(compiled, flat, run)
+        seen = _NetworkEstimates(compiled, flat, run)
         times = seen.sum(map(seen.time, seen.places(chain)))
         means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
         return means
 
     here = {name: values.get(name, each.value or 0.0) for name, each in known.items()}
-    return Differences(value, again, base).shares(mean, ranked[: simulation.shares], here, known)
+    return Differences(value, rerun, base).shares(mean, ranked[: simulation.shares], here, known)

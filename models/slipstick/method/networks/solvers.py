@@ -1,4 +1,4 @@
-"""Solvers of queueing networks by name, which of them is best for a network, and what stops a point beforehand."""
+"""Solvers of queueing networks by name, the best of them for a network, and the points that no solver can solve."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _called(arrays: NetworkPoints, solver: str, limit: int | None = None) -> NetworkSolution:
-    """Call a solver; its libraries are imported when it is asked for."""
+def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -> NetworkSolution:
+    """Call a solver; its libraries are imported only then."""
     network = arrays.network
     if solver == MARKOV_CHAIN:
         from slipstick.method.networks.markov import by_class
@@ -79,7 +79,7 @@ def solved_points(
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
-    """Say which points no solver can solve, and why: an undefined number, or a saturated station."""
+    """Find the points that no solver can solve, with the reason: an undefined number, or a saturated station."""
     return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
 
 
@@ -111,7 +111,7 @@ def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     if network.not_poisson and solver != MARKOV_CHAIN:
         instead = "simulation" if any(network.traced) else "markov-chain or simulation"
         raise ModelError(f"{network.not_poisson}, which the method {solver} does not take; ask for {instead}")
-    solution = _called(arrays, solver)
+    solution = _solution_by(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
     return checked(network, solution, ROUNDING if solution.exact else SETTLED)
@@ -134,7 +134,7 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
         return chosen, _solved(arrays, chosen)
     try:
         _, classes, stations = arrays.network.service.shape
-        return chosen, _called(arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations)))
+        return chosen, _solution_by(arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations)))
     except (NoAnswerError, ModelError):
         if arrays.network.losses or arrays.network.not_poisson:
             raise

@@ -74,7 +74,7 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
 
 
 def _plain(station: NetworkStation) -> bool:
-    """Say whether a station is a single server or a delay that has product form for whatever visits it."""
+    """Say whether a station is a single server or a delay that has product form for its classes."""
     form = DISCIPLINES[station.discipline].product_form
     uneven = form == SAME_EXPONENTIAL and (len(station.visitors()) > 1 or bool(station.scv))
     impatient = bool(station.patience or station.timeout)

@@ -1,4 +1,4 @@
-"""Queueing networks on their way: what is to be expected at a time, and how long until a station fills."""
+"""Transient answers of queueing networks: expectations at a time, and the mean time until a station fills."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def transient(
     most: int | None = None,
     limit: float | None = None,
 ) -> Columns:
-    """Give what is to be expected of a network at some times after its start, exactly, by its Markov chain.
+    """Give expected queue lengths and probabilities at some times after the start of a network, exactly, by its Markov chain.
 
     At time 0 all closed customers begin a cycle, with their think time if they have one, and the open classes are empty.
 

@@ -86,14 +86,14 @@ class Differences:
     Parameters
     ----------
     value : what the mean is called
-    again : runs the model once more, at the values given and as long as asked, and gives its means over the batches
+    rerun : runs the model once more, at the values given and as long as asked, and gives its means over the batches
     base : the run that the answer was made of
 
     Source: common random numbers; Law, Simulation Modeling and Analysis, 4th ed., 2007, section 11.2.
     """
 
     value: str
-    again: Callable[[Mapping[str, float], Simulation], Array]
+    rerun: Callable[[Mapping[str, float], Simulation], Array]
     base: Result
 
     def shares(
@@ -124,7 +124,7 @@ class Differences:
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
         settings = replace(self.base.settings, cycles=self.base.cycles)
-        high, low = (self.again({name: theta * (1 + side)}, settings) for side in (STEP, -STEP))
+        high, low = (self.rerun({name: theta * (1 + side)}, settings) for side in (STEP, -STEP))
         count = min(len(high), len(low))
         differences = (high[-count:] - low[-count:]) / (2 * STEP * mean)
         slope = float(differences.mean())
@@ -464,14 +464,14 @@ def _shares(
     ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: settings.shares]
     parameters = compiled.tape.parameters
 
-    def again(changed: Mapping[str, float], longer: Simulation) -> Array:
+    def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
         result = simulate(flatten(model, {**given, **changed}).plan, longer)
         layout = result.layout
         means: Array = result.batches[:, layout.cycle_time[0]] / result.batches[:, layout.cycles[0]]
         return means
 
     here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}
-    return Differences("time", again, base).shares(mean, [name for name, _ in ranked], here, parameters)
+    return Differences("time", rerun, base).shares(mean, [name for name, _ in ranked], here, parameters)
 
 
 class CompiledSimulation(CompiledModel):

@@ -180,7 +180,7 @@ class NetworkPoint:
 
 
 def network_point(network: NetworkArrays, routing: Routing | None = None) -> NetworkPoint:
-    """Put one point of a network together, and refuse what a chain cannot represent.
+    """Make one point of a network with its routing, and refuse what a chain cannot represent.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int
 
 
 def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
-    """Describe what is known of the number of states above a limit; without capacities, how customers can be placed.
+    """Describe the known lower bound on the number of states: without capacities, the ways to place the customers.
 
     With n customers at m stations there are C(n + m - 1, n) ways; open ones may also be outside. Orders and phases are
     not counted.

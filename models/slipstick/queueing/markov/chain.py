@@ -67,7 +67,7 @@ class MarkovChain:
 
 
 def refuse_size(most: float, size_hint: str) -> None:
-    """Refuse a chain that is larger than the limit; `size_hint` says what is known of its size."""
+    """Refuse a chain that is larger than the limit; `size_hint` describes its known size."""
     raise TooManyStatesError(
         f"the chain has more than {most:,.0f} states ({size_hint})",
         f"ask for fewer customers or phases, use an approximate method or simulation, {way_out('states')}",
@@ -78,7 +78,7 @@ Rows = NDArray[np.integer]
 """States, one in each row."""
 
 Transitions = tuple[NDArray[np.int64], Rows, Array, int]
-"""Which states of a block move, where to, at what rate [1/s], and the event, or -1."""
+"""Transitions of a block: the states they leave, the states after, the rates [1/s], and the event, or -1."""
 
 BLOCK = 20_000
 """States looked at together."""
@@ -157,10 +157,10 @@ def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
 
 METHODS = ("gth", "direct", "iterative")
 SMALL = 200
-"""States up to which elimination without subtraction is used unless told otherwise."""
+"""States up to which elimination without subtraction is used by default."""
 
 LARGE = 4_000
-"""States above which iteration is tried first unless told otherwise: factors fill up."""
+"""States above which iteration is tried first by default: factors fill up."""
 
 RESIDUAL = 1e-12
 """What pi Q may be at most, as a part of the largest rate."""
@@ -179,7 +179,7 @@ SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options":
 
 Solve = Callable[[Array], Array]
 Known = dict[int, tuple[csr_array, Array, Solve]]
-"""By size: a generator over the reals, its long run, and what solves with its factors."""
+"""By size: a real generator, its stationary distribution, and the solver with its factors."""
 
 
 def stationary(chain: MarkovChain, method: str | None = None, known: Known | None = None) -> Array:
@@ -276,7 +276,7 @@ def _solved(generator: csr_array, method: str, start: NDArray[np.float64], known
 
 
 def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], Solve]:
-    """Solve pi Q = 0 over the reals; also give what solves x Q = b with x[fixed] = 0."""
+    """Solve pi Q = 0 over the reals; also give the solver of x Q = b with x[fixed] = 0."""
     fixed = (_likely_at_random_time if method == "direct" else _likely)(generator, start)
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
@@ -320,7 +320,7 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
 
 
 def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
-    """Give what solves x Q = b for x with x[fixed] = 0, equation `fixed` left out."""
+    """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed`."""
     rest = np.delete(np.arange(generator.shape[0]), fixed)
     matrix = csc_array(generator[rest][:, rest].T)
     inner = splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
@@ -349,7 +349,7 @@ def _iterative(matrix: csc_array) -> Solve:
 
 
 def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
-    """Refuse what does not solve the equations, and call a rounding below 0 a 0."""
+    """Refuse a distribution that does not solve the equations, and raise rounding below 0 to 0."""
     with np.errstate(invalid="ignore"):
         rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least = float(pi.min())
@@ -465,7 +465,7 @@ def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
 
 
 def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
-    """Give the mean time from the start of a chain until it is first in one of some states [s].
+    """Give the mean first passage time from the start of a chain to a set of states [s].
 
     With T the rates among the other states, the mean times m from each of them follow from ``-T m = 1``. Rates may be
     complex (see `MarkovChain`).
@@ -491,7 +491,7 @@ def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
 
 
 def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> Array:
-    """Give the mean time in each state until a chain is first in one of some states, see `mean_time_until` [s]."""
+    """Give the mean time spent in each state before a chain first reaches one of some states, see `mean_time_until` [s]."""
     generator = chain.generator()
     final = np.unique(np.asarray(ends, dtype=np.int64))
     if not len(final) or final[0] < 0 or final[-1] >= chain.size:

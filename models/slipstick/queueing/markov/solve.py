@@ -20,7 +20,7 @@ from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArray
 from slipstick.vocabulary import AFTER_SERVICE
 
 ERROR = 1e-10
-"""Part of the mean number of open customers that may lie beyond the truncation, unless told otherwise."""
+"""Part of the mean number of open customers that may lie beyond the truncation, by default."""
 ROUNDING = 1e-15
 """Levels less probable than this show rounding, not the network."""
 
@@ -247,7 +247,7 @@ def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Arra
 
 
 def _together(network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool) -> MarkovSolution:
-    """Put the solutions of points together; a level that some do not reach has probability 0 there."""
+    """Join the solutions of points; a number present that a point does not reach has probability 0 there."""
     arrays = ("throughput", "residence", "queue", "utilization", "loss", "ended", "begun", "abandoned")
     joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in points]) for name in arrays}
     levels = []

@@ -182,7 +182,7 @@ class StateSpace:
     def _batch_arrivals(
         self, rows: Rows, here: NDArray[np.int64], rates: Array, r: int, places: Sequence[Destination]
     ) -> Transitions:
-        """Let a batch come: each of its customers chooses a place by itself, and passes by with what is lacking of 1."""
+        """Let a batch arrive: each of its customers chooses a station independently, and leaves at once with the rest of probability 1."""
         states = rows[here]
         passing = lacking(sum(probability for _, _, probability in places))
         for _ in range(self.batch[r]):
@@ -409,7 +409,7 @@ class StationState(ABC):
         """Give the phases and services that may end next."""
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        """Let a customer of a class abandon the queue; with the number of those that would leave the same state behind."""
+        """Let a customer of a class abandon the queue; also give the number of customers whose leaving gives the same state."""
         raise NotImplementedError
 
 
@@ -761,7 +761,7 @@ def station_state(
     shares: Mapping[int, complex] | None,
     impatient: bool = False,
 ) -> StationState:
-    """Choose the smallest representation that distinguishes what a discipline does.
+    """Choose the smallest representation of a station for its discipline.
 
     Parameters
     ----------
