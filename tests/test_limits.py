@@ -13,7 +13,7 @@ import pytest
 from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
-from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, added_up, check_cost, given_limits, limited
+from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, Course, added_up, check_cost, given_limits, limited
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine
 from slipstick_measure.traces.readers import read_trace
@@ -48,6 +48,39 @@ def test_what_takes_long_is_told_before_it_is_paid() -> None:
     finally:
         ANNOUNCE.reset(token)
     assert told == ["that at each of 4 points: about 18 s of processor time"]
+
+
+def test_work_in_parts_tells_its_length_once_by_the_pace_without_the_first_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    token, now = ANNOUNCE.set(told.append), iter([0.0, 2.0, 2.4, 3.0, 4.0, 0.0, 2.0, 3.0])
+    monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(now))
+    try:
+        long = Course()
+        for done in (1, 2, 6, 8):
+            long.check(done, 106, "this")
+        short = Course()
+        for done in (1, 6):
+            short.check(done, 11, "that")
+    finally:
+        ANNOUNCE.reset(token)
+    assert told == ["this: about 23 s of processor time"]  # 3 s, and 100 parts more at 5 a second
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "solve lock-and-bus --with simulation --set simulation.precision=0.0001 --set simulation.events=200000",
+        "solve lock-and-bus --with mean-value --set population.processors=100",
+    ],
+)
+def test_a_long_answer_tells_how_long_it_takes(
+    asked: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("slipstick.limits.ANNOUNCED", 0.02)
+    assert main(asked.split()) == 0
+    assert "s of processor time" in capsys.readouterr().err
 
 
 def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture[str]) -> None:

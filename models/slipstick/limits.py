@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from time import thread_time
 from types import MappingProxyType
 
 from slipstick.errors import InputError, NoAnswerError, UnknownNameError
@@ -166,6 +167,36 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
         announce(
             f"{what}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f} s of processor time"
         )
+
+
+class Course:
+    """Follows work that is done in parts, and announces, halfway to `ANNOUNCED`, if all of it may take longer.
+
+    The first part is left out of the pace, for it holds what is done once.
+
+    >>> course = Course()
+    >>> course.check(1, 10, "the simulation may take 10 events")
+    """
+
+    def __init__(self) -> None:
+        self._start, self._first, self._over = thread_time(), (0.0, 0.0), False
+
+    def check(self, done: float, most: float, what: str) -> None:
+        """Announce once what the whole may take, by the pace so far.
+
+        Parameters
+        ----------
+        done, most : how much is done, and how much there is at most
+        what : says how much there is, as a sentence begins
+        """
+        spent = thread_time() - self._start
+        before, then = self._first = self._first if self._first[0] else (spent, done)
+        if self._over or spent < max(ANNOUNCED / 2, before + ANNOUNCED / 10) or done <= then:
+            return
+        self._over = True
+        seconds = spent + (most - done) * (spent - before) / (done - then)
+        if (announce := ANNOUNCE.get()) is not None and seconds > ANNOUNCED:
+            announce(f"{what}: about {seconds:,.0f} s of processor time")
 
 
 def too_many(name: str, what: str, otherwise: str) -> str:

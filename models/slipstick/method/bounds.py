@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from slipstick.expression.nodes import TIME, Expr, maximum, select, total
+from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form import Deadlocks, Saturation, demand, held_time, pool_work, time, without
+from slipstick.method.closed_form import Deadlocks, Saturation, demands, held_times, pool_work, time, without
 from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
 from slipstick.model.system import Model, PhasedPopulation, Resource, Station, TaskPool, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
@@ -135,20 +135,21 @@ def _lows(model: Model) -> dict[str, Expr]:
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
     found = {SPAN: time(cycle, model, booked=False)}
     used = dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource)
+    asked_of, held = demands(cycle, model), held_times(cycle, model)
     for name in used:
         resource = model.resources.get(name)
         if isinstance(resource, Station):
-            found[name] = processors * demand(cycle, name, model) / resource.servers
-    for lock in dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Hold)):
-        found[lock] = processors * held_time(cycle, lock, model) / model.resources[lock].capacity
+            found[name] = processors * asked_of[name] / resource.servers
+    for lock, each in held.items():
+        found[lock] = processors * each / model.resources[lock].capacity
     for pool in dict.fromkeys(node.pool for node in steps(cycle) if isinstance(node, Ask)):
         found[pool] = _monitors_time(model.resources[pool])
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
         return found
     # What is asked of others falls on the members themselves, but of one alone on processors outside.
-    everything = total((demand(cycle, name) for name in asked), TIME)
-    return {**found, PROCESSORS: select(processors, 1, demand(cycle, "own"), everything)}
+    everything = total((asked_of[name] for name in asked), TIME)
+    return {**found, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
 
 
 def _monitors_time(pool: Resource) -> Expr:
@@ -163,7 +164,8 @@ def _high(model: Model) -> Expr | None:
     if not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
-    work = total((demand(cycle, name) for name in model.resources), TIME)
+    asked = demands(cycle, model)
+    work = total((asked.get(name, zero(TIME)) for name in model.resources), TIME)
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 

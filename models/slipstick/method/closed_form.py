@@ -116,8 +116,8 @@ from slipstick.model.system import (
 )
 from slipstick.vocabulary import CLOSED_FORM
 
-PROCESSORS = ""
-"""Stands for all processors among the resources that steps are at."""
+PROCESSORS, NOWHERE = "own", ""
+"""Stand for all processors, and for no resource, among those that steps are at."""
 
 ROUNDING = 1e-12
 """Part of its work up to which a component that is never beside the line of the account may seem to be."""
@@ -230,34 +230,29 @@ def _pool_time(name: str, model: Model, booked: bool) -> Expr:
     return total(parts, TIME) / len(problems)
 
 
-def demand(activity: Activity, resource: str, model: Model | None = None) -> Expr:
-    """Add up all service that one pass asks of a resource, side by side or not [s].
+def demands(activity: Activity, model: Model) -> dict[str, Expr]:
+    """Add up all service that one pass asks of each resource, side by side or not; locks may have their words there [s]."""
 
-    Parameters
-    ----------
-    activity : what is done
-    resource : what is asked
-    model : whose locks may have their words there; without it, accesses to lock words are not counted
-    """
-
-    def asked(node: Activity) -> Expr:
+    def asked(node: Activity) -> dict[str, Expr]:
         match node:
-            case Step(_, mean, used) if used == resource:
-                return mean
-            case Hold(name) if model is not None and model.held_resource(name).word == resource:
-                return total(_access_time(name, model, booked=False), TIME)
-        return zero(TIME)
+            case Step(_, mean, used) if used is not None:
+                return {used: mean}
+            case Hold(name) if (word := model.held_resource(name).word) is not None:
+                return {word: total(_access_time(name, model, booked=False), TIME)}
+        return {}
 
     return total_work(activity, asked)
 
 
-def total_work(activity: Activity, of: Callable[[Activity], Expr], known: dict[int, Expr] | None = None) -> Expr:
-    """Add up a time over everything that one pass executes, side by side or not [s].
+def total_work(
+    activity: Activity, of: Callable[[Activity], dict[str, Expr]], known: dict[int, dict[str, Expr]] | None = None
+) -> dict[str, Expr]:
+    """Add up times over everything that one pass executes, side by side or not, by name [s].
 
     Parameters
     ----------
     activity : what is done
-    of : the time that one execution of a node adds, without the nodes inside it
+    of : the times that one execution of a node adds, without the nodes inside it
     known : sums of parts that trees share, by identity
     """
     known = {} if known is None else known
@@ -272,27 +267,51 @@ def total_work(activity: Activity, of: Callable[[Activity], Expr], known: dict[i
             inside = [
                 _times(items, total_work(stage.bodies[0], of, known))
                 if len(stage.bodies) == 1
-                else total((total_work(body, of, known) for body in stage.bodies), TIME)
+                else _added(total_work(body, of, known) for body in stage.bodies)
                 for stage in stages
             ]
         case _:
             inside = [total_work(child, of, known) for child in activity.children]
-    known[id(activity)] = found = total([of(activity), *inside], TIME)
+    known[id(activity)] = found = _added([of(activity), *inside])
     return found
 
 
-def held_time(activity: Activity, lock: str, model: Model) -> Expr:
-    """Give how long one pass holds a lock, at least; a writer holds it in place of as many as can be readers [s]."""
+def _by_name(parts: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]) -> dict[str, Expr]:
+    """Join what stands under the same name, in order."""
+    terms: dict[str, list[Expr]] = {}
+    for part in parts:
+        for name, each in part.items():
+            terms.setdefault(name, []).append(each)
+    return {name: joined(each) for name, each in terms.items()}
 
-    def held(node: Activity) -> Expr:
-        if isinstance(node, Hold) and node.resource == lock:
-            # It is held through the accesses to its word with which it is released.
-            word = model.held_resource(lock)
-            seconds = total([time(node.body, model, booked=False), word.accesses[1] * word.access], TIME)
-            return model.resources[lock].capacity * seconds if node.mode == "write" else seconds
-        return zero(TIME)
+
+def _added(parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    return _by_name(parts, lambda terms: total(terms, TIME))
+
+
+def _times(count: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
+    return {name: each if each == zero(TIME) else count * each for name, each in work.items()}
+
+
+def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
+    """Give how long one pass holds each lock, at least; a writer holds it in place of as many as can be readers [s]."""
+
+    def held(node: Activity) -> dict[str, Expr]:
+        if not isinstance(node, Hold):
+            return {}
+        # It is held through the accesses to its word with which it is released.
+        word = model.held_resource(node.resource)
+        seconds = total([time(node.body, model, booked=False), word.accesses[1] * word.access], TIME)
+        capacity = model.resources[node.resource].capacity
+        return {node.resource: capacity * seconds if node.mode == "write" else seconds}
 
     return total_work(activity, held)
+
+
+def _time_of(node: Activity, key: Callable[[Step], str | None]) -> dict[str, Expr]:
+    """Give the time of a step under its key; nothing of what is no step, or has none."""
+    name = key(node) if isinstance(node, Step) else None
+    return {name: node.time} if isinstance(node, Step) and name is not None else {}
 
 
 def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
@@ -303,10 +322,6 @@ def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
         return []
     seconds = count * held.access
     return [Booked(held.label(name), seconds) if booked else seconds]
-
-
-def _times(count: Expr, work: Expr) -> Expr:
-    return work if work == zero(TIME) else count * work
 
 
 def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
@@ -361,22 +376,20 @@ class ParallelWork:
         self.components = tuple(name for name in inside if not supersteps or name in model.useful)
         pipelines = [] if supersteps else [node for node in outer if isinstance(node, Pipeline)]
         self.pipelines = {each.name: each for each in pipelines if any(stage.kind == "serial" for stage in each.stages)}
-        self._numbers: dict[tuple[str, str | None], Expr] = {}
+        self._numbers: dict[tuple[str, str], Expr] = {}
         useful = {step for step in model.steps if step.component in model.useful}
         if any(name in model.useful for name in self.components) and not model.population.open:
-            self._numbers["most", ""] = _most(bodies, useful)
-            for place in dict.fromkeys(_place(step) for step in model.steps if step in useful):
-                self._numbers["at", place] = _most(bodies, {step for step in useful if _place(step) == place})
-            self._numbers["work", ""] = _work_of_steps(model, useful)
-        for name in self.components:
-            self._numbers["work of", name] = _work_of_steps(
-                model, {step for step in model.steps if step.component == name}
-            )
+            self._numbers["most", ""] = _most(bodies, lambda step: "" if step in useful else None)[""]
+            places = _most(bodies, lambda step: _place(step) if step in useful else None)
+            self._numbers |= {("at", place): each for place, each in places.items()}
+            self._numbers["work", ""] = _work_of_steps(model, lambda step: "" if step in useful else None)[""]
+        works = _work_of_steps(model, lambda step: step.component)
+        self._numbers |= {("work of", name): works[name] for name in self.components}
         for name, pipeline in self.pipelines.items():
             self._numbers["stages", name], self._numbers["places", name] = _serial_work(pipeline)
         self._tape = Tape([*self._numbers.values()] or [zero(TIME)])
 
-    def numbers(self, values: Values) -> dict[tuple[str, str | None], Array]:
+    def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
         """Evaluate at aligned points: of the useful steps w, w_r and W_u, W of components, W and w of pipelines."""
         return dict(zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False))
 
@@ -405,94 +418,102 @@ class ParallelWork:
             found[f"bubble[{name}]"] = 1 - numbers["stages", name] / (numbers["places", name] * spans[name])
         return {name: np.broadcast_to(each, np.shape(time)) for name, each in found.items()}
 
-    def workers(self, numbers: Mapping[tuple[str, str | None], Array], size: Array | float) -> Array:
+    def workers(self, numbers: Mapping[tuple[str, str], Array], size: Array | float) -> Array:
         """Count the processors and servers P that can do useful work, of numbers as `numbers` gives them [1]."""
         limits = [self._limit(place, size * each, size) for (kind, place), each in numbers.items() if kind == "at"]
         found: Array = np.maximum(size, np.minimum(size * numbers["most", ""], sum(limits, np.zeros(1))))
         return found
 
-    def _limit(self, place: str | None, asked: Array, size: Array | float) -> Array:
+    def _limit(self, place: str, asked: Array, size: Array | float) -> Array:
         """Limit the steps that all processors together can have under way at a place."""
         if place == PROCESSORS:
             # The others of a processor that is alone are outside the model.
             return np.where(np.equal(size, 1), asked, size)
-        resource = None if place is None else self.model.resources[place]
-        limited: Array = np.minimum(resource.capacity if resource else np.inf, asked)
+        limited: Array = np.minimum(np.inf if place == NOWHERE else self.model.resources[place].capacity, asked)
         return limited
 
 
-def _place(step: Step) -> str | None:
-    return PROCESSORS if step.resource is not None and is_processor(step.resource) else step.resource
+def _place(step: Step) -> str:
+    if step.resource is None:
+        return NOWHERE
+    return PROCESSORS if is_processor(step.resource) else step.resource
 
 
-def _work_of_steps(model: Model, counted: Collection[Step]) -> Expr:
-    """Add up steps in all branches and items, for a processor in a cycle or a program [s]."""
-    population, known = model.population, dict[int, Expr]()
+def _work_of_steps(model: Model, key: Callable[[Step], str | None]) -> dict[str, Expr]:
+    """Add up steps in all branches and items by a key, for a processor in a cycle or a program [s]."""
+    population, known = model.population, dict[int, dict[str, Expr]]()
 
-    def work(body: Activity) -> Expr:
-        return total_work(
-            body, lambda node: node.time if isinstance(node, Step) and node in counted else zero(TIME), known
-        )
+    def work(body: Activity) -> dict[str, Expr]:
+        return total_work(body, lambda node: _time_of(node, key), known)
 
     match population:
         case PhasedPopulation(phases):
-            return total(
-                (each.repeat * (each.processors / population.size) * work(each.cycle) for each in phases), TIME
-            )
+            shares = (each.repeat * (each.processors / population.size) for each in phases)
+            return _added(_times(share, work(each.cycle)) for share, each in zip(shares, phases, strict=True))
         case SuperstepPopulation(supersteps):
-            means = (total(map(work, each.bodies), TIME) / len(each.bodies) + work(each.barrier) for each in supersteps)
-            return total((each.repeat * mean for each, mean in zip(supersteps, means, strict=True)), TIME)
+            means = (
+                {name: one / len(each.bodies) for name, one in _added(map(work, each.bodies)).items()}
+                for each in supersteps
+            )
+            whole = (_added([mean, work(each.barrier)]) for mean, each in zip(means, supersteps, strict=True))
+            return _added(_times(each.repeat, one) for each, one in zip(supersteps, whole, strict=True))
     return work(population.bodies[0])
 
 
-def _most(bodies: Sequence[Activity], counted: Collection[Step] | None = None) -> Expr:
-    """Count some of the steps, or all, that can be under way at once [1]."""
-    known: dict[int, Expr] = {}
+def _most(bodies: Sequence[Activity], key: Callable[[Step], str | None]) -> dict[str, Expr]:
+    """Count steps by a key that can be under way at once [1]."""
+    known: dict[int, dict[str, Expr]] = {}
 
-    def counts(node: Activity) -> bool:
-        return isinstance(node, Step) and (counted is None or node in counted)
+    def counted(node: Activity) -> str | None:
+        return key(node) if isinstance(node, Step) else None
 
-    return maximum(*dict.fromkeys(most_at_once(body, counts, known) for body in bodies))
+    return _by_name((most_at_once(body, counted, known) for body in bodies), _largest)
 
 
-def most_at_once(activity: Activity, counted: Callable[[Activity], bool], known: dict[int, Expr]) -> Expr:
-    """Give the largest number of requests of an activity that can be under way at once, servers and locks left aside [1].
+def most_at_once(
+    activity: Activity, counted: Callable[[Activity], str | None], known: dict[int, dict[str, Expr]]
+) -> dict[str, Expr]:
+    """Give the largest numbers of requests of an activity that can be under way at once, servers and locks left aside [1].
 
     Parameters
     ----------
     activity : what is done
-    counted : the steps and holds that count
+    counted : what a step or a hold is counted under, if it counts
     known : numbers of parts that trees share, by identity
     """
     if id(activity) not in known:
         inside = [most_at_once(child, counted, known) for child in activity.children]
         match activity:
-            case Step() | Hold():
-                own = [Number(1.0)] if counted(activity) else []
-                found = maximum(*dict.fromkeys([*own, *inside])) if own or inside else Number(0.0)
             case Fork():
-                found = total(inside)
+                found = _by_name(inside, total)
             case Pipeline(stages, items):
                 bodies = iter(inside)
-                each = [maximum(*dict.fromkeys(next(bodies) for _ in stage.bodies)) for stage in stages]
+                each = [_by_name([next(bodies) for _ in stage.bodies], _largest) for stage in stages]
                 lines = [
-                    one if stage.kind == "serial" else items * one for stage, one in zip(stages, each, strict=True)
+                    {name: one if stage.kind == "serial" else items * one for name, one in ones.items()}
+                    for stage, ones in zip(stages, each, strict=True)
                 ]
+                most = _by_name(each, _largest)
                 # An item is at one stage at a time.
-                found = minimum(total(lines), items * maximum(*dict.fromkeys(each)))
+                found = {name: minimum(all_, items * most[name]) for name, all_ in _by_name(lines, total).items()}
             case _:
-                found = maximum(*dict.fromkeys(inside)) if inside else Number(0.0)
+                name = counted(activity) if isinstance(activity, Step | Hold) else None
+                found = _by_name([{} if name is None else {name: Number(1.0)}, *inside], _largest)
         known[id(activity)] = found
     return known[id(activity)]
+
+
+def _largest(terms: Iterable[Expr]) -> Expr:
+    return maximum(*dict.fromkeys(terms))
 
 
 def _serial_work(pipeline: Pipeline) -> tuple[Expr, Expr]:
     """Give the time of all steps in the serial stages in one execution [s], and how many can be under way at once [1]."""
     serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     alone = replace(pipeline, stages=serial)
-    work = total_work(alone, lambda node: node.time if isinstance(node, Step) else zero(TIME))
-    places = [_most(stage.bodies) for stage in serial]
-    return work, total(places)
+    work = total_work(alone, lambda node: _time_of(node, lambda _: ""))
+    places = [_most(stage.bodies, lambda _: "").get("", Number(0.0)) for stage in serial]
+    return work.get("", zero(TIME)), total(places)
 
 
 _IN_WORDS = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
@@ -536,8 +557,14 @@ class Contention:
 
     def __init__(self, model: Model) -> None:
         population = _present(model)
+        held = [node for node in each_once(model.bodies) if isinstance(node, Hold)]
+        written = {node.resource for node in held if node.mode == "write"}
+        # What can be waited for: the resources that steps use, then the locks.
+        queues = dict.fromkeys([step.resource for step in model.steps] + [node.resource for node in held])
+        asked = _asked_at_once(model, population, [name for name in queues if name is not None])
         self._crowded = {
-            name: (_asked_at_once(model, name, population), _servers(model, name)) for name in _queues(model)
+            name: (count, 1 if is_processor(name) or name in written else model.resources[name].capacity)
+            for name, count in asked.items()
         }
         for node in each_once(model.bodies):
             if isinstance(node, WaitUnit):
@@ -614,38 +641,25 @@ def _used(bodies: Iterable[Activity]) -> set[str]:
     return {name for name in found if name not in (None, "each-other")}
 
 
-def _queues(model: Model) -> list[str]:
-    """List what can be waited for: the resources that steps use, then the locks."""
-    used = [step.resource for step in model.steps if step.resource is not None]
-    held = [node.resource for node in each_once(model.bodies) if isinstance(node, Hold)]
-    return list(dict.fromkeys([*used, *held]))
+def _asked_at_once(model: Model, present: Expr, names: Sequence[str]) -> dict[str, Expr]:
+    """Bound from above how many requests each resource can have at one moment [1]."""
+    if isinstance(model.population, SuperstepPopulation):
+        return dict.fromkeys(names, present)
+    known: dict[int, dict[str, Expr]] = {}
+    widths = [most_at_once(body, lambda node: getattr(node, "resource", None), known) for body in model.bodies]
+    counts = [each.processors for each in model.population.groups]
 
+    def at_once(name: str) -> Expr:
+        each = [width.get(name, Number(0.0)) for width in widths]
+        if name == "each-other":  # each item or branch asks another processor, but so may every other asker
+            return present
+        if counts and not is_processor(name):
+            return total(width * count for width, count in zip(each, counts, strict=True))
+        if name == "own":
+            return _largest(each) + (present - 1 if {"other", "each-other"} & set(names) else 0.0)
+        return _largest(each) * present
 
-def _servers(model: Model, name: str) -> int:
-    writers = any(
-        isinstance(node, Hold) and (node.resource, node.mode) == (name, "write") for node in each_once(model.bodies)
-    )
-    return 1 if is_processor(name) or writers else model.resources[name].capacity
-
-
-def _asked_at_once(model: Model, name: str, present: Expr) -> Expr:
-    """Bound from above how many requests a resource can have at one moment [1]."""
-    if isinstance(model.population, SuperstepPopulation) or name == "each-other":
-        # Each item or branch asks another processor, but so may every other asker.
-        return present
-    known: dict[int, Expr] = {}
-    widths = [most_at_once(body, lambda node: _asks(node, name), known) for body in model.bodies]
-    if model.population.groups and not is_processor(name):
-        return total(width * each.processors for width, each in zip(widths, model.population.groups, strict=True))
-    width = maximum(*dict.fromkeys(widths))
-    if name == "own":
-        others = present - 1 if {step.resource for step in model.steps} & {"other", "each-other"} else 0.0
-        return width + others
-    return width * present
-
-
-def _asks(node: Activity, name: str) -> bool:
-    return isinstance(node, Step | Hold) and node.resource == name
+    return {name: at_once(name) for name in names}
 
 
 def _present(model: Model) -> Expr:
@@ -675,11 +689,9 @@ class Saturation:
         self._work: dict[str, Expr] = {}
         if isinstance(model.population, OpenPopulation):
             cycle = model.population.cycle
-            for name, each in model.resources.items():
-                if isinstance(each, Station):
-                    self._work[name] = demand(cycle, name, model)
-                elif isinstance(each, HeldResource):
-                    self._work[name] = held_time(cycle, name, model)
+            asked = demands(cycle, model) | held_times(cycle, model)
+            kinds = (Station, HeldResource)
+            self._work = {k: asked.get(k, zero(TIME)) for k, each in model.resources.items() if isinstance(each, kinds)}
             self._tape = Tape([model.population.rate, *self._work.values()])
 
     def reasons(self, values: Values) -> dict[int, str]:
@@ -1032,7 +1044,8 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
 
 def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
-    return {name: demand(cycle, name, model) for name in used if name is not None}
+    asked = demands(cycle, model)
+    return {name: asked.get(name, zero(TIME)) for name in used if name is not None}
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:

@@ -694,7 +694,7 @@ class Model:
         by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
-            self._check_uses(node)
+            self.check_uses(node)
             if isinstance(node, Step | Pipeline):
                 kind = f"{type(node).__name__.lower()}s"
                 if by_name.setdefault((kind, node.name), node) != node:
@@ -782,7 +782,8 @@ class Model:
                 f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}, which is a deadlock"
             )
 
-    def _check_uses(self, node: Activity) -> None:
+    def check_uses(self, node: Activity) -> None:
+        """Refuse what a node names and is not there, or is of another kind."""
         for name in node.uses:
             if not is_processor(name):
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)

@@ -17,6 +17,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array
+from slipstick.limits import Course
 from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
@@ -176,10 +177,11 @@ def _steady(replication: Replication) -> ReplicationResult:
     kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
-    stopped = ""
+    stopped, course = "", Course()
     try:
         while not stopped:
             going = kernel.run(_STRETCH)
+            course.check(kernel.events, settings.events, _at_most(settings))
             record.take(kernel)
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
@@ -199,17 +201,19 @@ def _steady(replication: Replication) -> ReplicationResult:
     return _without_warm_up(record, settings.replications, stopped)
 
 
+def _at_most(settings: Simulation) -> str:
+    return f"the simulation takes at most {settings.events:,} events"
+
+
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
+    if going and kernel.events <= min(settings.events, _PATIENCE + 10 * plan.population):
+        return
     waits = kernel.waits()
-    if not going:
-        raise deadlock(plan, kernel.now, waits)
-    if kernel.events > min(settings.events, _PATIENCE + 10 * plan.population):
-        circle = lock_cycle(waits)
-        if circle:
-            raise deadlock(plan, kernel.now, circle)
-        passes = "no cycle has ended" if kernel.now > 0 else "no time has passed"
-        raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
+    if not going or lock_cycle(waits):
+        raise deadlock(plan, kernel.now, waits if not going else lock_cycle(waits))
+    passes = "no cycle has ended" if kernel.now > 0 else "no time has passed"
+    raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
 
 
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
@@ -282,7 +286,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     seen = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
-    look_at, events, stopped = least, 0, ""
+    look_at, events, stopped, course = least, 0, "", Course()
 
     def ahead() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when they began.
@@ -293,6 +297,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
         while not stopped:
             for run in SPREAD.get()(ahead()):
                 events += run.events
+                course.check(max(events, 1), settings.events, _at_most(settings))
                 if not len(run.batches) or events > settings.events:
                     stopped = "events"
                     break

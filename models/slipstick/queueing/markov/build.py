@@ -260,12 +260,12 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     classes, count = network.service.shape[1:]
     population, visited = point.population(), point.visited()
     for r in np.flatnonzero(population):
-        if not routing.entry[r].any():
+        if not routing.entry[r].real.any():
             raise NoAnswerError(
                 f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service or think "
                 "time"
             )
-    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(routing.entry)]
+    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row.real)] for r, row in enumerate(routing.entry)]
     home = [begins[r] for r in routing.restart or range(classes)]
     _check_home(point, [[k for _, k, _ in each] for each in home])
     stations = [_station_state(point, k, truncation) for k in range(count)]
@@ -279,7 +279,9 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         stations=stations,
         names=network.stations,
         destinations={
-            (r, k): [(int(s), int(j), routing.onward[r, k, s, j].item()) for s, j in np.argwhere(routing.onward[r, k])]
+            (r, k): [
+                (int(s), int(j), routing.onward[r, k, s, j].item()) for s, j in np.argwhere(routing.onward[r, k].real)
+            ]
             for r, k in np.argwhere(visited).tolist()
         },
         arrivals={

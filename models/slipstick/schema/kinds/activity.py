@@ -872,6 +872,13 @@ class ActivityReader:
         return self.values.expr(given.processors, ("population", "processors"), COUNT)
 
     @cached_property
+    def _empty(self) -> system.Model:
+        """The resources, which nothing uses."""
+        return system.Model(
+            self._name, system.ClosedPopulation((system.Group("", Number(1.0), then()),)), self._resources
+        )
+
+    @cached_property
     def _hardware(self) -> Machine | SharedMemory | Network | None:
         return None if self._spec.machine is None else hardware_of(self._spec.machine)
 
@@ -991,9 +998,8 @@ class ActivityReader:
                 # Whether it is in its monitor, and what signals it, is known of the whole model only.
                 check_counter(first, self._resources)
             else:
-                system.Model(
-                    self._name, system.ClosedPopulation((system.Group("", Number(1.0), alone),)), self._resources
-                )
+                for node in each_once([alone]):
+                    self._empty.check_uses(node)
         except ModelError as error:
             self.values.refuse(loc, str(error))
 
