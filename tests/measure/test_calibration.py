@@ -136,6 +136,9 @@ def test_one_core_tells_no_locks(
     assert main(["calibrate", "-o", str(out), "--cores", "1"]) == 0
     assert "one core cannot tell" in capsys.readouterr().out
     assert "locks:" not in out.read_text()
+    for grain in host.grains_for(1, host.MOST_SET):
+        assert solve("grain/unit", dict(grain), machine=str(out))["time"]
+    assert len(host.grains_for(2, host.MOST_SET)) == len(host.GRAINS)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +149,8 @@ def test_one_core_tells_no_locks(
         (["-o", "x.txt"], "name a file that ends in .yaml"),
         (["-o", "x.yaml", "--cores", "0,7"], "write different cores of 0, 1, such as 0; got '0,7'"),
         (["-o", "x.yaml", "--cores", "1,1"], "write different cores of 0, 1"),
+        (["-o", "x.yaml", "--seconds", "nan"], "write a number from 1 to 3600; got nan"),
+        (["-o", "nowhere/x.yaml"], "nothing can be written into nowhere; choose another place"),
         (["--check", "two-socket"], "did you mean 'two-socket-server'?"),
         (["--check", "linux-cluster"], "this is no machine that slipstick calibrate wrote"),
     ],

@@ -55,6 +55,17 @@ GRAINS: tuple[dict[str, Any], ...] = (
 )
 """Grains whose times are held against the machine's answer; the machine is not made of them."""
 
+
+def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
+    """List the grains for which there are cores, and memory [B]; the machine of one core has no locks."""
+    return [
+        grain
+        for grain in GRAINS
+        if 1 + grain.get("competitors", 0) <= cores and grain.get("elements", 1) * _ELEMENT <= most
+        if cores > 1 or "lock" not in grain
+    ]
+
+
 _HOW = {
     "step": "a chain of multiplications and additions of whole numbers, each of which needs the one before it",
     "visit": "reads of a quarter of the lines of pages at random, in no order, of sets of several sizes",
@@ -129,13 +140,12 @@ class Calibration:
         return self._run(runs)
 
     def grains(self) -> list[Timing]:
-        """Run the grains that a machine is not made of; those that the cores, or the memory, are too few for are left out."""
+        """Run the grains that a machine is not made of."""
         runs = []
-        for grain in GRAINS:
-            parties = 1 + grain.get("competitors", 0)
-            if parties <= self.parties and grain.get("elements", 1) * _ELEMENT <= self.most:
-                shape = {key: value for key, value in grain.items() if key not in ("pattern", "competitors", "access")}
-                runs.append(self._grain(Timing("grain", grain), parties, write=grain.get("access") == "write", **shape))
+        for grain in grains_for(self.parties, self.most):
+            parties, write = 1 + grain.get("competitors", 0), grain.get("access") == "write"
+            shape = {key: value for key, value in grain.items() if key not in ("pattern", "competitors", "access")}
+            runs.append(self._grain(Timing("grain", grain), parties, write=write, **shape))
         return self._run(runs)
 
     def _run(self, runs: list[TimedKernel]) -> list[Timing]:

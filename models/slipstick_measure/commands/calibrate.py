@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,8 @@ def calibrate(out: Path | None, known: Path | None, seconds: float, cores: str |
     from slipstick_measure.imports.imported import check_new
 
     numbers = _cores(cores)
+    if not math.isfinite(seconds):
+        refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new(out)
     before = None if known is None else compared(known, {})

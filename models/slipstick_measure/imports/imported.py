@@ -75,9 +75,15 @@ class ImportedSpec:
 
 
 def check_new(out: Path) -> None:
-    """Refuse a spec to write that is no YAML, or is there already; raises SpecError."""
-    if out.suffix not in (".yaml", ".yml") or out.exists():
-        why = "there is such a file already; name another" if out.exists() else "name a file that ends in .yaml"
+    """Refuse a spec to write that is no YAML, is there already, or cannot be written where it is to be; raises SpecError."""
+    why = ""
+    if out.suffix not in (".yaml", ".yml"):
+        why = "name a file that ends in .yaml"
+    elif out.exists():
+        why = "there is such a file already; name another"
+    elif not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
+        why = f"nothing can be written into {out.parent}; choose another place"
+    if why:
         raise SpecError([Problem(f"--out {out}", 1, 1, "", why)])
 
 
