@@ -35,6 +35,15 @@ def unit_of(name: str) -> str:
     return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
 
 
+def beyond_rounding(part: float) -> float:
+    """Take a part of a whole that rounding alone may have made for nothing.
+
+    >>> beyond_rounding(-2.3e-20), beyond_rounding(0.25)
+    (0.0, 0.25)
+    """
+    return 0.0 if abs(part) < 1e-14 else part
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A number with its base unit and, where the method gives them, bounds or an interval."""

@@ -195,3 +195,7 @@ def in_words(names: tuple[str, ...]) -> str:
     'fcfs: first come first served; ps: processor sharing'
     """
     return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
+
+
+ABSENT = "no answer has a value of"
+"""How a note begins that names a value which was asked for in vain; a report tells it on its first page too."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.expression.nodes import TIME
 from slipstick.report.answer import answer_text, answers_text
-from slipstick.report.formatting import WIDTH
+from slipstick.report.formatting import WIDTH, plain_table
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
@@ -125,6 +125,13 @@ def test_stations_of_which_the_same_is_said_take_one_line() -> None:
     note = f"waiting at {', '.join(f'memory-{number}' for number in range(256))}: approximate"
     made = Answer("demo", "mean-value", values=values | {"utilization[memory-7]": Value(0.5, "1")}, notes=(note,))
     text = answer_text(made)
-    assert "utilization[memory-0 to 255, 255 of them]      0.25" in text
-    assert "utilization[memory-7]                           0.5" in text
+    assert "utilization[memory-0 to 255, 255 of them], each      0.25" in text
+    assert "utilization[memory-7]                                 0.5" in text
     assert "note: waiting at memory-0 to 255: approximate" in text
+
+
+def test_a_table_is_parted_before_its_words_are_broken() -> None:
+    rows = [["processors_lost[lock:table]", "5.245", "5.385 (5.166 to 5.604)"], ["time", "32 us", "33 us"]]
+    text = plain_table(["value", "mean-value (exact)", "simulation"], rows, [1, 2], width=60)
+    assert text.count("processors_lost[lock:table]") == 2
+    assert max(map(len, text.splitlines())) <= 60

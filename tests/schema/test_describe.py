@@ -9,6 +9,7 @@ from slipstick.model.machine import Machine
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import entries, hardware_of, validate
+from slipstick.schema.kinds.technology import TrendSpec
 from slipstick.schema.library import Library
 from tests.specs import settings
 
@@ -61,3 +62,9 @@ def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:
     assert isinstance(machine, Machine)
     assert machine == hardware_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
     assert str(machine.network.adapter) == "machine.network.adapter"
+
+
+def test_a_distribution_tells_the_source_of_its_values_by_the_keys_of_the_file() -> None:
+    found = {each.path: each for each in entries(validate(TrendSpec, Library().load("trend", "milestones")))}
+    least = found["rates.wire.1.uncertain.from"]
+    assert (least.given.value, least.given.assumed, least.source[:29]) == (1.1, True, "our guess around 1.23 a year,")

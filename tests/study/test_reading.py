@@ -111,6 +111,17 @@ def test_a_value_without_meaning_is_named_in_a_note(tmp_path: Path, monkeypatch:
     assert "no answer has a value of fairness[bus]" in run(prepare("study.yaml")).notes
 
 
+def test_a_value_asked_for_in_vain_is_told_where_the_answers_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(f"{BASE}answer: [time, 'time_quantile[0.99]']\n")
+    words = "no answer has a value of time_quantile[0.99]; simulation has one: write 'method: simulation' in the base"
+    assert main(["run", "study.yaml", "--no-html", "--out", "found"]) == 0
+    assert f"note: {words}\n" in capfd.readouterr().err
+    assert words in Path("found/report.md").read_text().partition("## ")[0]
+
+
 @pytest.mark.parametrize("error", [MemoryError, RecursionError])
 def test_what_takes_too_much_is_one_message(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -43,7 +43,7 @@ from slipstick.cli.console import (
 from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
 from slipstick.limits import ANNOUNCE, LIMITS, limit
-from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
+from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
@@ -356,6 +356,9 @@ def run(
         kept = counted(journal.found, "point is", "points are")
         echo(f"note: {kept} from an earlier run; --fresh solves again", err=True)
     write(results, prepared.spec, folder, command, as_page, _live(results, prepared) if as_page else None)
+    for note in results.notes:
+        if note.startswith(ABSENT):
+            echo(f"note: {note}", err=True)
     if missing := missing_pictures(prepared.spec):
         echo(f"note: {missing}", err=True)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
@@ -622,7 +625,7 @@ def _cannot_write(error: OSError) -> int:
 
 
 class _ProgressBar:
-    """A bar on standard error for whatever takes over a second; silent where tqdm is not installed."""
+    """A bar on standard error for whatever takes over a second; none in a file or a pipe, or where tqdm is not installed."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -633,7 +636,7 @@ class _ProgressBar:
             from tqdm import tqdm
         except ImportError:
             return lambda points: None
-        self._bar = tqdm(total=self._total, delay=1, file=sys.stderr, unit="point", leave=False)
+        self._bar = tqdm(total=self._total, delay=1, file=sys.stderr, unit="point", leave=False, disable=None)
         return self._bar.update
 
     def __exit__(self, *exception: object) -> None:

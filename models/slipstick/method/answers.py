@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from slipstick.answer import HELD, Answer, Limit, Value, unit_of
+from slipstick.answer import HELD, Answer, Limit, Value, beyond_rounding, unit_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
@@ -94,7 +94,9 @@ class Gradient:
         powers = {name: each.dimension.time_power for name, each in self.parameters.items()}
         return {
             key: {
-                name: powers[name] / (-1 if key in self.of_rates else 1) * self.at[name] * slope / values[key]
+                name: beyond_rounding(
+                    powers[name] / (-1 if key in self.of_rates else 1) * self.at[name] * slope / values[key]
+                )
                 for name, slope in slopes.items()
                 if powers[name]
             }

@@ -277,7 +277,7 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
             numbered = (
                 f"{numbers[0]} to {numbers[-1]}" if whole else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
-            found.append([f"{key[0]}{numbered}{key[1]}", *members[0][1][1:]])
+            found.append([f"{key[0]}{numbered}{key[1]}, each", *members[0][1][1:]])
     return found
 
 

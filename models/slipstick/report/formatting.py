@@ -30,7 +30,7 @@ NOTHING = "-"
 
 _LONGEST_LABEL = 44
 _LONGEST_CELL = 24  # longer texts become notes where a table is too wide for the page
-_NARROWEST = 8  # a column of text is not wrapped below this
+_LONGEST_WORD = 24  # what is longer is broken where a table is too wide for the terminal
 
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
 _MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -364,24 +364,27 @@ def plain_table(
     # tabulate gives a title two blanks more than it needs.
     widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)]
     room = (width or terminal_width()) - 2 * (len(head) - 1)
-    words = [index for index in range(len(head)) if index not in right]
-    least = sum(min(widths[at], _NARROWEST) if at in words else widths[at] for at in range(len(head)))
-    if least > room and len(parts := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
+    # A title is not broken, nor is a word of some length: a table that is parted reads better.
+    least = [size if at in right else _least(head[at], [row[at] for row in rows]) for at, size in enumerate(widths)]
+    if sum(least) > room and len(parts := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
         return "\n\n".join(
             plain_table(
                 [head[at] for at in part], [[row[at] for at in part] for row in rows], _among(right, part), width
             )
             for part in parts
         )
-    while words and sum(widths) > room:
+    while sum(widths) > room and (words := [at for at, size in enumerate(widths) if size > least[at]]):
         widest = max(words, key=lambda index: widths[index])
-        if widths[widest] <= _NARROWEST:
-            break
-        widths[widest] = max(_NARROWEST, widths[widest] - (sum(widths) - room))
+        widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
     folded = [[_folded(cell, size) for cell, size in zip(row, widths, strict=True)] for row in rows]
     sides = ["right" if index in right else "left" for index in range(len(head))]
     text = tabulate(folded, head, tablefmt="simple", disable_numparse=True, colalign=sides)
     return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _least(title: str, cells: Sequence[str]) -> int:
+    words = [len(word) for cell in cells for word in re.split(r"(?<=\.)| ", cell)]
+    return max(len(title) + 2, min(_LONGEST_WORD, max(words, default=0)))
 
 
 def _folded(cell: str, width: int) -> str:

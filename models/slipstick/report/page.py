@@ -38,6 +38,7 @@ from slipstick.report.formatting import (
 from slipstick.report.shorten import ABOUT
 from slipstick.results.question import ResultColumn, case_table, sweep_table
 from slipstick.results.study import Axis, Results, Sweep
+from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import Drawn, StudySpec
@@ -494,6 +495,7 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
     words += [f"{counted(failed, 'point has', 'points have')} no answer"] if failed else []
     words += [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"] if outside else []
     words += filter(None, (each.doubt() for each in results.questions.values()))
+    words += [note for note in results.notes if note.startswith(ABSENT)]
     return "; ".join(words) or "measured values are as certain as their source"
 
 

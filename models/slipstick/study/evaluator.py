@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value
+from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, beyond_rounding
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import AnswerNames
@@ -265,7 +265,7 @@ def reduction(after: Value, before: Value) -> Value:
     assert before.value
     value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
     if {after.low, after.high} | {before.low, before.high} == {None}:
-        return Value(value, "1")
+        return Value(beyond_rounding(value), "1")
     (least, most), (low, high) = _both(after), _both(before)
     return Value(value, "1", 1.0 - most / low if low > 0 else None, 1.0 - least / high)
 

@@ -55,6 +55,7 @@ from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, named_in
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
+from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from slipstick.study.engine import Engine
@@ -397,13 +398,17 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
     )
 
 
+_BY_SIMULATION = "; simulation has one: write 'method: simulation' in the base"
+
+
 def _absent(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Name the values that were asked for and that no point has."""
     known = {name for each in answers.values() for name in each.names} | {n for each in sweeps for n in each.columns}
     known |= {f"limit[{each.pipeline}]" for answer in answers.values() for each in answer.limits}
     known |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
-    return [f"no answer has a value of {name}" for name in study.spec.answer if name not in known and solved]
+    absent = [name for name in study.spec.answer if name not in known] if solved else []
+    return [f"{ABSENT} {name}{_BY_SIMULATION if 'time_quantile' in name else ''}" for name in absent]
 
 
 def versions() -> dict[str, str]:

@@ -29,7 +29,7 @@ from slipstick.queueing.sojourn_times import (
     two_moments,
     visit_shared,
 )
-from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
+from slipstick.vocabulary import BEST, DISCIPLINES, MARKOV_CHAIN, SAME_EXPONENTIAL
 
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
@@ -210,7 +210,9 @@ def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, 
     """Write which variant solved, its stopping rule, its usual error, and what was assumed about the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
-    return (*error, f"{solution.method}{steps}", *solution.notes, *assumed(compiled))
+    # A chain says what it is by its states.
+    variant = [f"{solution.method}{steps}"] if solution.method != MARKOV_CHAIN else []
+    return (*error, *variant, *solution.notes, *assumed(compiled))
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:

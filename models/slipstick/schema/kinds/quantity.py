@@ -867,7 +867,8 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
         for name, info in type(value).model_fields.items():
             inner = getattr(value, name)
             if not isinstance(inner, str | int | float | None):  # most fields are, and hold no quantity
-                yield from _entries(inner, _joined(path, name), info.description or meaning, inside)
+                given = _told_together(inner, value) if isinstance(inner, Given) else inner
+                yield from _entries(given, _joined(path, info.alias or name), info.description or meaning, inside)
     elif isinstance(value, dict):
         for key, inner in value.items():
             # What a table says of itself says nothing of a quantity that its author named.
@@ -876,6 +877,14 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _entries(inner, _joined(path, str(index)), meaning, context)
+
+
+def _told_together(given: Given, spec: BaseModel) -> Given:
+    """Let a quantity that names no source have that of its part of the file, such as a distribution."""
+    source = getattr(spec, "source", None)
+    if given.source or isinstance(spec, Described) or not isinstance(source, str) or not source:
+        return given
+    return replace(given, source=source, assumed=given.assumed or getattr(spec, "assumed", False))
 
 
 def _joined(prefix: str, name: str) -> str:

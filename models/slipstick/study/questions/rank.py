@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.answer import OVERHEAD, Answer, Value
+from slipstick.answer import OVERHEAD, Answer, Value, beyond_rounding
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
@@ -277,7 +277,7 @@ class _CaseRanking:
         if (effect["time_saved"] or 0.0) < 0.0:
             effect, more = self._effect(path, change, answer), True
         share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
-        elasticity = answer.gradient[first].get(path, 0.0) * value / base if base else 0.0
+        elasticity = beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
         values = {
             "value": Value(value, unit),
             "share": replace(answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share),
