@@ -300,7 +300,7 @@ def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     model = live_model({"model": read_value("lock-and-bus", "model")})
     assert 'type="range"' in report_page("Long", text(20), tmp_path, model)
     without = report_page("Long", text(20), tmp_path, replace(model, fixed="n" * 98_000))
-    assert "too large to be moved in this page" in without
+    assert "too large to run in this page" in without
     assert max(map(size, (whole, page, without))) <= LARGEST
 
 

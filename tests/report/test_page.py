@@ -22,11 +22,11 @@ PAGE = """\
 # A demonstration
 
 - 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
-- Base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time.
-- Base: time 1.705 ms by closed-form; busy takes the most of a processor's time, 58.7 %, then fault 41.3 %; diffs is limited by sends.
+- Base: among single quantities, 50 % less of send_call helps most: it saves 35 % of the time.
+- Base: time 1.705 ms by closed-form; busy takes the largest part of a processor's time, 58.7 %, then fault 41.3 %; diffs is limited by sends.
 - Faster is 2 times as fast as base.
 - Over sweep latency, time lies between 1.04 ms (machine.network.adapter = 10 us) and 1.16 ms (machine.network.adapter = 40 us).
-- 2 of 6 answers are not exact (2 by closed-form); note: leaves out waiting for own; 2 points have no answer.
+- 2 of 6 answers are not exact (by closed-form); note: leaves out waiting for own; 2 points have no answer.
 
 [![Where the time goes](bars.png)](bars.svg)
 

@@ -183,8 +183,8 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
                 assert float(row[f"low {head}"]) <= float(row[head]) * (1 + 1e-12), (row["sweep"], head)
                 assert float(row[head]) <= float(row[f"high {head}"]) * (1 + 1e-12), (row["sweep"], head)
         assert row["low time [s]"], row["sweep"]
-    assert "half takes away the most overhead of all single changes" in page
-    assert ", undecided against same, for their intervals overlap" in page
+    assert "among single changes, half removes the most overhead" in page
+    assert ", undecided against same, because their intervals overlap" in page
     assert "inside the interval" in page
     assert "outside the interval" in page
     assert ", undecided" in page.partition("\n## Comparisons")[2]

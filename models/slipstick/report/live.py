@@ -213,7 +213,7 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     live : a model of the study that runs below the report
     """
     body, script = _section(live) if live else ("", "")
-    model = f"<h2>A model of this study, to be moved: {escape(live.title)}</h2>{body}" if live else ""
+    model = f"<h2>A model of this study that runs here: {escape(live.title)}</h2>{body}" if live else ""
     for text, below in (
         (markdown, model),
         (first_page(markdown), model),
@@ -225,7 +225,9 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     return page
 
 
-_TOO_LARGE = "<p>The model of this study is too large to be moved in this page; slipstick page shows a model alone.</p>"
+_TOO_LARGE = (
+    "<p>The model of this study is too large to run in this page; slipstick page writes a page of a model alone.</p>"
+)
 
 
 def _rendered(markdown: str, folder: Path) -> str:

@@ -402,7 +402,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     if len(each.account) > 1 and whole > 0:
         most, *others = sorted(each.account.items(), key=lambda part: -part[1])
         whose = "customer" if any(value.startswith("response_time[") for value in each.values) else "processor"
-        words += f"; {most[0]} takes the most of a {whose}'s time, {percent(most[1] / whole)}"
+        words += f"; {most[0]} takes the largest part of a {whose}'s time, {percent(most[1] / whole)}"
         parts = [f"{name} {percent(part / whole)}" for name, part in others[:2] if part >= _LEAST_SAID * whole]
         words += f", then {', '.join(parts)}" if parts else ""
     if each.limits:
@@ -421,13 +421,13 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
         return
     ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
     (least, low), (most, high) = ranked[0], ranked[-1]
-    if name == "time" or name.startswith("response_time"):
+    if name == "time":  # what responds sooner may have less to do
         words = [_speed(case, base, first, each, name) for case, each in {least: low, most: high}.items()]
         yield f"of {counted(len(known), 'other case')}, {' and '.join(words)}" if len(known) > 1 else words[0]
     else:
-        shown = {least: low, most: high}
-        ratios = " and ".join(f"{_times(each, first, name)} in {case}" for case, each in shown.items())
-        yield f"against {base}, {name} is {ratios}"
+        (one, ratio), *more = ((case, _times(each, first, name)) for case, each in {least: low, most: high}.items())
+        also = "".join(f", and in {case}, {times}" for case, times in more)
+        yield f"in {one}, {name} is {ratio} that of {base}{also}"
 
 
 def _same_work(results: Results, base: str, case: str) -> bool:
@@ -478,7 +478,8 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
     inexact = Counter(method for method, exact in how if not exact)
     words = []
     if inexact:
-        by = ", ".join(f"{count} by {method}" for method, count in inexact.items())
+        several = len(inexact) > 1
+        by = ", ".join(f"{count} by {method}" if several else f"by {method}" for method, count in inexact.items())
         few = sum(inexact.values())
         words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
         notes = Counter(note for each in answers if not each.exact for note in each.notes if _is_doubt(note))

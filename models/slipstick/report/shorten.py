@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
+from math import inf
 
 from slipstick.report.formatting import PAGE_WIDTH, counted
 
@@ -18,8 +20,8 @@ ABOUT, INPUTS = "About this study", "Inputs"
 _MOST_ROWS, _LEAST_ROWS = 12, 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
-_SHARES = {"Pictures": 1, "Cases": 2, "What limits": 0, "Notes": 0}
-"""How the room is shared where there is not enough: other sections have three parts each."""
+_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 2, "What limits": 0, "Notes": 0}
+"""How the room is shared where there is not enough: other sections have three parts each, and those without a part what is left."""
 _EVERY = "In every row: "
 
 
@@ -42,44 +44,61 @@ def first_page(text: str) -> str:
     if printed_lines(text) <= PAGE_LINES:
         return text
     head, *sections, last = text.rstrip("\n").split("\n\n## ")
-    left = PAGE_LINES - printed_lines(f"{head}\n\n{last}\n\n")
-    rooms, weight = [0] * len(sections), [_SHARES.get(each.partition("\n")[0], 3) for each in sections]
-    weights = weight.copy()
-    ranked = (at for at, share in enumerate(weight) if share)
-    for at in sorted(ranked, key=lambda at: printed_lines(sections[at]) / weights[at]):
-        rooms[at] = min(printed_lines(sections[at]), max(left * weights[at] // sum(weights) - 1, _LEAST_ROWS))
-        left, weights[at] = left - rooms[at] - 1, 0
-    shown = list(map(_fitted, sections, rooms))
-    left += sum(rooms) - sum(map(printed_lines, shown))
-    for at in sorted(
-        range(len(sections)), key=lambda at: (bool(shown[at]), -weight[at])
-    ):  # what one leaves others take
-        left += printed_lines(shown[at])
-        shown[at] = _fitted(sections[at], left)
-        left -= printed_lines(shown[at])
-    names = [section.partition("\n")[0] for section, words in zip(sections, shown, strict=True) if not words]
-    also = f", with {', '.join(names)}" if names else ""
-    return "\n\n## ".join([head, *filter(None, shown), last]) + f" The whole report is [{DETAILS}]({DETAILS}){also}.\n"
+    names = [each.partition("\n")[0] for each in sections]
+    left = PAGE_LINES - printed_lines(f"{head}\n\n{last}{_elsewhere(names)}\n\n")
+    shares = [_SHARES.get(name, 3) for name in names]
+    need = [printed_lines(each) / share if share else inf for each, share in zip(sections, shares, strict=True)]
+    shown, parts = [""] * len(sections), sum(shares)
+    ranked = sorted(range(len(sections)), key=need.__getitem__)
+    for at in (*ranked, *ranked):  # the second time, each may take what the others left
+        left += printed_lines(shown[at]) + 1 if shown[at] else 0
+        room = max(left * shares[at] // parts - 1, _LEAST_ROWS) if parts else left - 1
+        shown[at], parts = _fitted(sections[at], min(room, left - 1)), max(0, parts - shares[at])
+        left -= printed_lines(shown[at]) + 1 if shown[at] else 0
+    only = [name for name, words in zip(names, shown, strict=True) if not words]
+    return "\n\n## ".join([head, *filter(None, shown), last]) + _elsewhere(only) + "\n"
+
+
+def _elsewhere(only: list[str]) -> str:
+    """Say where the whole report is, and which sections are there only."""
+    also = f"; {', '.join(only)} {'is' if len(only) == 1 else 'are'} there only" if only else ""
+    return f" The whole report is [{DETAILS}]({DETAILS}){also}."
 
 
 def _fitted(section: str, room: int) -> str:
-    """Give what of a section there is room for, tables and their notes first, below its heading; nothing if that is nothing."""
+    """Give what of a section there is room for below its heading; nothing if that is nothing.
+
+    What was found comes first, then tables, then what stands below a table, then the rest; what is said of tables
+    stands with one of them.
+    """
     if printed_lines(section) <= room:
         return section
     title, *blocks = section.split("\n\n")
+    part = list(accumulate(block.startswith("#") for block in blocks))  # the subsection of each block
+    tables = [block.startswith("|") for block in blocks]
+    found = [block.startswith("- ") and not within for block, within in zip(blocks, part, strict=True)]
+    order = [0 if found[at] else 1 if tables[at] else 2 if any(tables[at - 1 : at]) else 3 for at in range(len(blocks))]
+    order = [0] * len(blocks) if title == ABOUT else order
     left, fewer = room - 3, 0  # without the heading and the last words
     kept = [""] * len(blocks)
-    tables = [block.startswith("|") for block in blocks]
-    for at in sorted(range(len(blocks)), key=lambda at: 0 if tables[at] else 1 if any(tables[at - 1 : at]) else 2):
+    for at in sorted(range(len(blocks)), key=order.__getitem__):
+        beside = [
+            kept[each]
+            for each in range(len(blocks))
+            if tables[each] and part[each] in (part[at], part[at] or part[each])
+        ]
+        if blocks[at].startswith(("#", _EVERY)) or (order[at] > 1 and beside and not any(beside)):
+            continue
         share = max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left  # the next tables want some too
-        above = [each for each in _leads(blocks, tables, at) if not kept[each]]
+        above = [
+            each for each in range(at) if part[each] == part[at] and blocks[each].startswith("#") and not kept[each]
+        ]
+        above += [at - 1] * (tables[at] and blocks[at - 1 : at] != [] and blocks[at - 1].startswith(_EVERY))
         taken = sum(printed_lines(blocks[each]) + 1 for each in above)
-        short = "" if blocks[at].startswith(("#", _EVERY)) else _decisive(blocks[at], min(left, share) - taken - 1)
+        short = _decisive(blocks[at], min(left, share) - taken - 1)
         if not short and above and blocks[above[-1]].startswith(_EVERY):  # the table is worth more than that line
             taken -= printed_lines(blocks[above.pop()]) + 1
             short = _decisive(blocks[at], min(left, share) - taken - 1)
-        if not tables[at] and _above(blocks, tables, at) not in (None, *(each for each in range(at) if kept[each])):
-            continue  # notes to a table that is not there
         if short and (printed_lines(short) < left - taken or not printed_lines(short)):
             for each in above:
                 kept[each] = blocks[each]
@@ -90,20 +109,6 @@ def _fitted(section: str, room: int) -> str:
     more = [counted(fewer, "more line")] * bool(fewer) + [counted(out, "more table")] * bool(out)
     words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
     return "\n\n".join([title, *filter(None, kept), words]) if any(kept) else ""
-
-
-def _leads(blocks: list[str], tables: list[bool], at: int) -> list[int]:
-    """Find the heading above a block, and what is said directly above a table of all its rows."""
-    found = [at - 1] if tables[at] and at and blocks[at - 1].startswith(_EVERY) else []
-    return next(([before] for before in reversed(range(at)) if blocks[before].startswith("#")), []) + found
-
-
-def _above(blocks: list[str], tables: list[bool], at: int) -> int | None:
-    """Find the last table above a block in its subsection."""
-    for before in reversed(range(at)):
-        if tables[before] or blocks[before].startswith("#"):
-            return before if tables[before] else None
-    return None
 
 
 def _decisive(block: str, room: int) -> str:

@@ -139,9 +139,7 @@ def _limits(answer: Answer, efficient: float) -> str:
         return answer[name] or 0.0
 
     def place(processors: float) -> str:
-        return (
-            f"p = {processors:g}{', the most that were looked at' if processors == number('most_processors') else ''}"
-        )
+        return f"p = {processors:g}{', the largest number examined' if processors == number('most_processors') else ''}"
 
     if "largest_speedup" not in answer.values:
         return "The fit has no work for one processor, so no speed-up over it."

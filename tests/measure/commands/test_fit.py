@@ -48,7 +48,7 @@ def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
     assert main(["fit", str(path), "--model", "amdahl"]) == 0
     first = " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
     assert " Speed-up still rises, to " in first
-    assert ", at p = 85, the most that were looked at." in first
+    assert ", at p = 85, the largest number examined." in first
 
 
 def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ MADE = Scaling(
     growth=GROWTH,
 )
 AT_THE_END = (
-    "At a fixed size it has an efficiency of at least 50 % on up to 8 processors, the most that were looked at: 52 %"
+    "At a fixed size it has an efficiency of at least 50 % on up to 8 processors, the largest number examined: 52 %"
 )
 BANDS = BandsSpec(kind="bands", name="bands", title="What they do")
 
@@ -131,7 +131,7 @@ def test_the_work_is_what_processors_do_usefully_as_a_multiple_of_the_first() ->
 def test_the_section_says_sizes_matrix_and_symbols() -> None:
     text = question_section(ScaleResult((MADE,)))
     assert "- base: At a fixed size it is fastest on 7 processors: 400 ms\n" in text
-    assert "on up to 8 processors, the most that were looked at: 52 %" in text
+    assert "on up to 8 processors, the largest number examined: 52 %" in text
     assert "#### efficiency-conserved, keeping 50 %" in text
     assert "- N = 8: no size will do" in text
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]

@@ -102,11 +102,11 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     printed, page, rows, document = reported("changes", capsys)
     printed = " ".join(printed.split())
     assert (
-        "base: locality takes away the most overhead of all single changes, 52.6 % of 3.8 ms in a time of 9.8 ms; "
-        "the best pair within 8 is" in printed
+        "base: among single changes, locality removes the most overhead: 52.6 % of 3.8 ms, in a time of 9.8 ms; "
+        "the best pair within a budget of 8 is" in printed
     )
     assert "### base under fast.yaml" in page
-    assert "less than the 21.1 % that the two gain apart" not in page  # only the best pair is spoken of
+    assert "less than the 21.1 % that the two remove separately" not in page  # only the best pair is spoken of
     assert Path("here/bars.png").is_file()
     assert len(rows) == 2 * (4 + 6)
     assert float(rows[0]["overhead_reduction [1]"]) == pytest.approx(0.4 / 3.8)

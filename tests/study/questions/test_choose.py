@@ -168,14 +168,15 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
     assert slack.low is not None
     assert slack.low > 0
     assert (
-        "undecided, for a limit lies in an interval: 10 at stations.web.servers = 10" in ChooseResult((found,)).doubt()
+        "undecided, because a limit lies in the interval: 10 at stations.web.servers = 10"
+        in ChooseResult((found,)).doubt()
     )
 
 
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(CHOOSE)
     printed, page, rows, document = reported("choose", capsys)
-    assert "stations.db.servers = 3 gives the least of cost, 28; " in printed
+    assert "the least cost, 28, is at " in printed
     assert "## Choices" in page
     (best,) = (line for line in page.splitlines() if line.startswith("| chosen"))
     assert best.endswith(" 87.97 ms | 2.029 ms |")

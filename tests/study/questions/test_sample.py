@@ -120,7 +120,7 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE + picture)
     printed, page, rows, document = reported("sample", capsys)
     assert (
-        " of the points, 9.8 ms on average, 9.8 ms as stated; parameters.computing causes the most of the variance"
+        " of the points, 9.8 ms on average, 9.8 ms as stated; parameters.computing causes the largest part of the variance"
         in printed
     )
     assert "- `parameters.computing`: normal: mean 6 ms, deviation 0.4 ms, a guess" in page

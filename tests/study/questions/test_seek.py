@@ -42,7 +42,7 @@ def test_the_latency_up_to_which_the_efficiency_is_kept(folder: Path) -> None:
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 0.999999} us") > 0.6
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 1.000001} us") < 0.6
     assert search_text(made) == (
-        "it, base: efficiency >= 0.6 holds up to parameters.latency = 25 us (looked at parameters.latency from 0 s to 100 us)"
+        "it, base: efficiency >= 0.6 holds up to parameters.latency = 25 us (searched over parameters.latency from 0 s to 100 us)"
     )
 
 
@@ -86,7 +86,7 @@ cycle:
     whole = seek("of: parameters.n, from: 1, to: 100, step: 1, where: time < 24.9 us")
     assert [(each.before, each.value, each.starts) for each in whole.crossings] == [(5, 6, True), (19, 20, False)]
     assert (
-        "holds from parameters.n = 6 on, not yet at 5, holds up to 19, not any more at parameters.n = 20"
+        "holds from parameters.n = 6 on, not yet at 5, holds up to 19, no longer at parameters.n = 20"
         in search_text(whole)
     )
 
@@ -222,7 +222,7 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
     lines = "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
     section = question_section(result_of(found(lines), SeekResult))
-    assert section.count("efficiency >= 0.6, looked at parameters.latency from 0 s to 100 us") == 1
+    assert section.count("efficiency >= 0.6, searched over parameters.latency from 0 s to 100 us") == 1
     assert "- it, base: holds up to parameters.latency = 25 us" in section
     assert "- it, slow: holds nowhere for parameters.latency" in section
 
@@ -257,7 +257,7 @@ def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -
     near = simulated(SERVERS, 1.03 * exact_quantile(folder, 10))
     assert near.longer > 1
     assert [(each.low, each.value, each.high) for each in near.crossings] == [(10, 10, 10)]
-    assert search_text(near).endswith(f"; runs up to {near.longer:g} times as long were to decide")
+    assert search_text(near).endswith(f"; runs up to {near.longer:g} times as long were made to decide")
 
 
 def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
@@ -369,4 +369,4 @@ def test_of_many_changes_the_first_are_said(folder: Path) -> None:
     made = seek("of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6")
     said = search_text(replace(made, crossings=waves))
     assert said.count("holds") == 8
-    assert ", and 30 further changes in the table (looked at" in said
+    assert ", and 30 further changes in the table (searched over" in said

@@ -356,7 +356,7 @@ def _sentences(each: ChosenPoints) -> Iterator[str]:
         yield f"{_nothing(each)}; {_effort(each)}"
     else:
         best, *others = each.found
-        yield f"{_place(each, best)} gives the least of {each.objective}, {_number(best, OBJECTIVE)}; {_effort(each)}"
+        yield f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at {_place(each, best)}; {_effort(each)}"
         for number, text in enumerate(each.conditions, start=1):
             yield f"there {text} holds with {_number(best, f'value[{number}]')}, {_number(best, f'slack[{number}]')} to spare"
         if others:
@@ -388,14 +388,16 @@ def _effort(each: ChosenPoints) -> str:
     total, left = each.points
     among = f"{each.solved} of {counted(total, 'point')} {'was' if each.solved == 1 else 'were'} solved"
     among += f", {total - left} break a condition on what is varied alone" if left < total else ""
-    among += ", by rising objective" if each.ordered and each.found else ""
-    return among + (", assuming that more of each breaks no condition" if each.monotone else "")
+    among += f", in order of rising {each.objective}" if each.ordered and each.found else ""
+    return among + (", assuming that more of any quantity breaks no condition" if each.monotone else "")
 
 
 def _undecided(each: ChosenPoints) -> str:
     first, more = each.undecided[0], len(each.undecided) - 1
     others = f", and {counted(more, 'further point')}" if more else ""
-    return f"undecided, for a limit lies in an interval: {_number(first, OBJECTIVE)} at {_place(each, first)}{others}"
+    return (
+        f"undecided, because a limit lies in the interval: {_number(first, OBJECTIVE)} at {_place(each, first)}{others}"
+    )
 
 
 def _place(each: ChosenPoints, answer: Answer) -> str:

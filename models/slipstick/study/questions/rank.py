@@ -129,7 +129,7 @@ class RankResult(QuestionResult):
                 if saved.value is not None:
                     does = f"saves {percent(saved.value, ends=saved.ends)} of the time"
                 by = f"{best.point['change']} of {best.point['parameter']}"
-                said = f"of single quantities {by} helps most: it {does}"
+                said = f"among single quantities, {by} helps most: it {does}"
             words.append(f"{_where(each)}: {said}")
         return words
 
@@ -491,7 +491,7 @@ def _undecided(ranking: Ranking) -> str:
         for one, other in pairwise(ranking.rows)
         if overlap(one.values["time_saved"].ends, other.values["time_saved"].ends)
     ]
-    return f"Undecided, for their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
+    return f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
 
 
 def _signed(change: str) -> str:
@@ -564,22 +564,22 @@ def _verdict(found: ChangeRanking) -> str:
     best = _best(found)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
-        return f"no change takes overhead away, of {overhead}"
+        return f"no change removes any of the overhead of {overhead}"
     words = (
-        f"{best.point['change']} takes away the most overhead of all single changes, {percent(gain.value, ends=gain.ends)} of "
-        f"{overhead} in a time of {time}"
+        f"among single changes, {best.point['change']} removes the most overhead: {percent(gain.value, ends=gain.ends)} of "
+        f"{overhead}, in a time of {time}"
     )
     rivals = [each for each in found.effects if each is not best and overlap(gain.ends, _reduced(each).ends)]
     if rivals:
         names = ", ".join(str(each.point["change"]) for each in rivals)
-        words += f", undecided against {names}, for their intervals overlap"
+        words += f", undecided against {names}, because their intervals overlap"
     pair = next(filter(found.affordable, found.pairs), None)
-    budget = "" if found.budget is None else f" within {found.budget:g}"
+    budget = "" if found.budget is None else f" within a budget of {found.budget:g}"
     if pair is None:
         return words + (f"; no pair costs less than {found.budget:g}" if found.budget is not None else "")
     gain = _reduced(pair)
     both = f"{percent(gain.value, ends=gain.ends)} ({_together(gain.value or 0.0, pair['apart'] or 0.0)})"
-    return f"{words}; the best pair{budget} is {pair.point['change']}, {both}"
+    return f"{words}; the best pair{budget} is {pair.point['change']}: {both}"
 
 
 def _best(found: ChangeRanking) -> Answer:
@@ -587,17 +587,17 @@ def _best(found: ChangeRanking) -> Answer:
 
 
 def _most_often(under: str, best: Sequence[str]) -> str:
-    """Count in how many cases each change takes away the most overhead."""
+    """Count in how many cases each change removes the most overhead."""
     (first, count), *others = Counter(best).most_common(MOST_SAID)
     more = "".join(f", {name} in {cases}" for name, cases in others)
-    where = f"under {under} " if under else ""
-    return f"{where}{first} takes away the most overhead of all single changes in {count} of {len(best)} cases{more}"
+    where = f"under {under}, " if under else ""
+    return f"{where}among single changes, {first} removes the most overhead in {count} of {len(best)} cases{more}"
 
 
 def _together(gain: float, apart: float) -> str:
     if abs(gain - apart) < 5e-4:
-        return "as much as the two gain apart"
-    return f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two gain apart"
+        return "as much as the two remove separately"
+    return f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two remove separately"
 
 
 _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place

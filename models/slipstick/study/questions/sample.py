@@ -336,7 +336,7 @@ def _sentence(each: SampledValue) -> str:
     cause = ""
     if each.influences:
         first = each.influences[0]
-        cause = f"; {first.path} causes the most of the variance, {percent(first.total)} in total"
+        cause = f"; {first.path} causes the largest part of the variance, {percent(first.total)} in total"
     elif each.why:
         cause = f"; {each.why}"
     mean = f", {quantity(each.mean, each.unit)} on average"

@@ -621,7 +621,7 @@ def _goes_on(found: Scaling) -> str:
 def _fastest_words(best: BestProcessors) -> str:
     if best.processors is None:
         return "At a fixed size no number of processors has an answer"
-    end = ", the most that were looked at" if best.at_the_end else ""
+    end = ", the largest number examined" if best.at_the_end else ""
     least = quantity(best.value.value, "s", ends=best.value.ends)
     return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {least}{best.doubt}"
 
@@ -630,7 +630,7 @@ def _largest_words(best: BestProcessors, threshold: float) -> str:
     wanted = f"an efficiency of at least {percent(threshold)}"
     if best.processors is None:
         return f"At a fixed size no number of processors has {wanted}{best.doubt}"
-    end = ", the most that were looked at" if best.at_the_end else ""
+    end = ", the largest number examined" if best.at_the_end else ""
     reached = percent(best.value.value, ends=best.value.ends)
     return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {reached}{best.doubt}"
 

@@ -94,7 +94,7 @@ class SeekResult(QuestionResult):
             if not others:
                 found.append(search_text(first))
                 continue
-            found.append(f"{name}{_along(first)}: {first.condition}, looked at {_ends(first)}{_beyond(first)}")
+            found.append(f"{name}{_along(first)}: {first.condition}, searched over {_ends(first)}{_beyond(first)}")
             for each in cases:
                 said = _said(each) if each.crossings else _none(each, _ends(each))
                 found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
@@ -436,12 +436,12 @@ def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int])
 def search_text(found: ConditionSearch) -> str:
     """Say in one line where a condition starts or stops holding, or why it does nowhere."""
     subject, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
-    said = f"{_said(found)} (looked at {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
+    said = f"{_said(found)} (searched over {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
     return f"{subject} {said}{_effort(found)}{_beyond(found)}"
 
 
 def _effort(found: ConditionSearch) -> str:
-    return f"; runs up to {found.longer:g} times as long were to decide" if found.longer > 1 else ""
+    return f"; runs up to {found.longer:g} times as long were made to decide" if found.longer > 1 else ""
 
 
 def _along(found: ConditionSearch) -> str:
@@ -494,11 +494,9 @@ def _single(found: ConditionSearch, each: Change) -> str:
     value, before = _value(found, each.value), _value(found, each.before)
     at = f"{found.of} = {value}" if found.of != YEAR else value
     if each.low == each.high:
-        return (
-            f"holds from {at} on, not yet at {before}" if each.starts else f"holds up to {before}, not any more at {at}"
-        )
+        return f"holds from {at} on, not yet at {before}" if each.starts else f"holds up to {before}, no longer at {at}"
     low, high = _value(found, each.low), _value(found, each.high)
-    sure = f"holds from {found.of} = {high} on" if each.starts else f"holds not any more from {found.of} = {high} on"
+    sure = f"holds from {found.of} = {high} on" if each.starts else f"no longer holds from {found.of} = {high} on"
     return f"{sure} and is undecided from {low} on, where it seems to {'start' if each.starts else 'stop'} at {value}"
 
 
