@@ -20,7 +20,7 @@ ABOUT, INPUTS = "About this study", "Inputs"
 _MOST_ROWS, _LEAST_ROWS = 12, 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
-_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 2, "What limits": 0, "Notes": 0}
+_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
 """How the room is shared where there is not enough: other sections have three parts each, and those without a part what is left."""
 _EVERY = "In every row: "
 
@@ -76,7 +76,7 @@ def _fitted(section: str, room: int) -> str:
     title, *blocks = section.split("\n\n")
     part = list(accumulate(block.startswith("#") for block in blocks))  # the subsection of each block
     tables = [block.startswith("|") for block in blocks]
-    found = [block.startswith("- ") and not within for block, within in zip(blocks, part, strict=True)]
+    found = [block.startswith("- ") and not (part[at] or any(tables[:at])) for at, block in enumerate(blocks)]
     order = [0 if found[at] else 1 if tables[at] else 2 if any(tables[at - 1 : at]) else 3 for at in range(len(blocks))]
     order = [0] * len(blocks) if title == ABOUT else order
     left, fewer = room - 3, 0  # without the heading and the last words
