@@ -84,3 +84,9 @@ def test_the_questions_of_the_page_on_studies_are_keys_of_a_study() -> None:
     named = [key for line in table.splitlines()[1:] for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])]
     assert len(named) > 9
     assert set(named) <= study_model().model_fields.keys()
+
+
+def test_the_first_answer_of_readme_is_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = re.findall(r"```text\n(lock-and-bus by .+?)```", README, re.DOTALL)
+    assert main(["solve", "lock-and-bus"]) == 0
+    assert set(shown.splitlines()) <= set(capsys.readouterr().out.splitlines())

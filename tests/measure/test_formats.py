@@ -13,6 +13,7 @@ from slipstick_measure.commands.measured import measured as measured_command
 from slipstick_measure.formats import FORMATS, read, read_all
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.reading import Reading
+from slipstick_measure.traces.readers import TRACE_FORMATS
 from tests.measure.data import SAMPLES, account, at, read_sample, refused, sample
 
 
@@ -168,7 +169,7 @@ def test_several_files_make_one_table() -> None:
 
 
 def test_what_a_file_is_can_be_told(tmp_path: Path) -> None:
-    known = "profile, extra-p-json, extra-p-lines, extra-p, perf-stat, perf-lock, osu, imb, perftest, netgauge, pop, csv, chrome, paraver, timehist, records, otf2"
+    known = ", ".join([*FORMATS, *TRACE_FORMATS])
     why = "cannot tell what this is; name it with --format, one of "
     assert refused(tmp_path, "some text\nof a letter\n") == [f"x.csv:1:1: {why}{known}"]
     (tmp_path / "x.csv").write_text("width,T [s]\n2,3\n4,2\n")

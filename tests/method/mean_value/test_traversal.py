@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.mean_value import MeanValue
@@ -109,3 +110,13 @@ def test_the_time_of_works_at_several_servers_varies_as_it_should() -> None:
     works = fork(*(service("disk", 1.0, name=f"work-{number}", scv=1.0) for number in range(4)))
     model = closed_model(fork(works, delay(2.5, name="beside")), 1, resources={"disk": Station(servers=2)})
     assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(exact, rel=0.05)
+
+
+class Strange(Activity):
+    """A kind of node that mean value has no rule for."""
+
+
+def test_a_node_without_a_rule_is_refused_by_name() -> None:
+    form = MeanValue(closed_model(Strange() >> service("disk", 1.0), 2))
+    with pytest.raises(ModelError, match="mean value knows no activity of type Strange; name another method"):
+        form.points({})

@@ -14,6 +14,7 @@ from slipstick.errors import SpecError
 from slipstick.expression.nodes import Parameter
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, editor_schema
+from slipstick.vocabulary import NETWORK_DISCIPLINES
 from tests.mutations import SHIPPED
 from tests.specs import line, refused, settings, valid
 
@@ -136,8 +137,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                "5:21: stations.cpu.discipline: write 'fcfs', 'ps', 'lcfs', 'random', 'lcfs-pr', 'is', 'priority' or "
-                "'priority-preemptive'; got 'fifo'"
+                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, NETWORK_DISCIPLINES[:-1]))} or "
+                f"{NETWORK_DISCIPLINES[-1]!r}; got 'fifo'"
             )
         ],
     ),

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, fields
 from functools import reduce
 from statistics import NormalDist
 
+from slipstick.errors import ModelError
 from slipstick.late import np
 from slipstick.method.mean_value.visits import (
     LockAccess,
@@ -146,7 +147,7 @@ class Traversal:
                 return _fork_time(self, branches)
             case Pipeline():
                 return _pipeline_time(self, node)
-        raise TypeError(type(node))
+        raise ModelError(f"mean value knows no activity of type {type(node).__name__}; name another method")
 
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
         outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
