@@ -219,8 +219,9 @@ def _state_names(path: Path | str) -> dict[int, str]:
 
 _RULER = re.compile(r"\s*-{9,} -{6,} .*---")
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"  # perf writes three digits, so that a number that is cut is none
-_NUMBERS = rf"(?P<wait>{_NUMBER}) +(?P<delay>{_NUMBER}) +(?P<run>{_NUMBER})"
-_TASK_ROW = re.compile(rf"\s*(?P<time>{_NUMBER}[0-9]{{3}}) +\[[0-9]+\] +(?P<task>.*?) +{_NUMBERS}(?: +(?P<rest>.*))?")
+_TASK_ROW = re.compile(  # of linear time: nothing is tried again with less
+    rf"\s*+({_NUMBER}[0-9]{{3}}) ++\[[0-9]++\] ++(\S++(?: {{1,3}}\S++)*?) ++({_NUMBER}) ++({_NUMBER}) ++({_NUMBER})(?: ++(.*+))?"
+)
 _PREEMPTED = "R"
 
 
@@ -228,25 +229,30 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
     found, others, header, visual = TraceColumns(path, resolution=3e-6), array("q"), "", slice(0, 0)
     running, delayed, waited = (found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait"))
     for number, line in _lines(path):
-        if "sch delay" in line:
-            header = line
-        elif header and _RULER.match(line):
-            columns = [slice(*match.span()) for match in re.finditer("-+", line)]
-            visual = columns[2] if "task" not in header[columns[2]] else visual
-        elif header and (row := _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :])):
-            if row["task"].startswith("<idle>"):
-                continue
-            end, wait, delay, run = map(float, row.group("time", "wait", "delay", "run"))
-            preempted = _PREEMPTED in (row["rest"] or "").partition("next:")[0].split()
-            lane = found.named(found.lanes, row["task"].strip())
-            for label, length in (running, run), (delayed, delay), (delayed if preempted else waited, wait - delay):
-                if length > 0:
-                    start = max(0.0, end - length / 1000)
-                    found.span(lane, label, start, end)
-                    end = start
-        else:
-            if header and line.strip() and "[tid/pid]" not in line:
+        row = (
+            _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :] if visual.stop else line) if header else None
+        )
+        if row is None:
+            if "sch delay" in line:
+                header = line
+            elif header and _RULER.match(line):
+                columns = [slice(*match.span()) for match in re.finditer("-+", line)]
+                visual = columns[2] if "task" not in header[columns[2]] else visual
+            elif header and line.strip() and "[tid/pid]" not in line:
                 others.append(number)
+            continue
+        time, task, *lengths, rest = row.groups()
+        if task.startswith("<idle>"):
+            continue
+        lane = found.lanes[task] if task in found.lanes else found.named(found.lanes, task)
+        end, (wait, delay, run) = float(time), map(float, lengths)
+        away = delayed if rest and _PREEMPTED in rest.partition("next:")[0].split() else waited
+        began = end - run / 1000
+        ready = began - delay / 1000
+        left = ready - (wait - delay) / 1000
+        for label, start, until in (away, left, ready), (delayed, ready, began), (running, began, end):
+            if until > max(0.0, start):
+                found.span(lane, label, max(0.0, start), until)
     if others:
         found.odd(f"{len(others):,} lines are no rows of switches, and left out; the first is line {others[0]}")
     if others and not found.lanes:

@@ -143,6 +143,7 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
     """Give how many processors are at useful work from each time on: (times [s], numbers)."""
     busy = trace.busy
     starts, ends = np.sort(busy.start), np.sort(busy.end)
+    del busy
     times = np.unique(np.concatenate([[0.0], starts, ends]))
     return times, np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
 
@@ -203,6 +204,7 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
     utilization = by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
         edges[1] - edges[0], trace.end - edges[:-1]
     )
+    del busy  # there may be many spans
     work = by_window(spans, spans.label, len(trace.labels), edges)
     found = measured(trace.measurements())
     (answer,) = found.answers
