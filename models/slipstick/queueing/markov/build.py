@@ -265,9 +265,10 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
                 f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service or think "
                 "time"
             )
-    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row.real)] for r, row in enumerate(routing.entry)]
+    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(routing.entry)]
     home = [begins[r] for r in routing.restart or range(classes)]
-    _check_home(point, [[k for _, k, _ in each] for each in home])
+    # What has a slope alone is never entered, but takes part in derivatives.
+    _check_home(point, [[k for _, k, chance in each if complex(chance).real] for each in home])
     stations = [_station_state(point, k, truncation) for k in range(count)]
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
     stations.append(SharedServers(thinking, classes, None))
@@ -279,9 +280,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         stations=stations,
         names=network.stations,
         destinations={
-            (r, k): [
-                (int(s), int(j), routing.onward[r, k, s, j].item()) for s, j in np.argwhere(routing.onward[r, k].real)
-            ]
+            (r, k): [(int(s), int(j), routing.onward[r, k, s, j].item()) for s, j in np.argwhere(routing.onward[r, k])]
             for r, k in np.argwhere(visited).tolist()
         },
         arrivals={
