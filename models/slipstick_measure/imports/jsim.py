@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from slipstick.errors import short
@@ -72,6 +73,7 @@ class _Jsim:
     left_out: dict[str, int] = field(default_factory=dict)
     times: dict[Place, tuple[float, float]] = field(default_factory=dict)
     ways: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
+    made_of: dict[str, str] = field(default_factory=dict)
 
     def refuse(self, element: XmlElement, why: str) -> None:
         self.model.reading.refuse(element.line, element.tag, why)
@@ -81,10 +83,13 @@ class _Jsim:
         return next((each for each in self.nodes[node].every("section") if each.get("className") in kinds), None)
 
     def by_class(self, section: XmlElement | None, parameter: str) -> dict[str, XmlElement]:
-        """Give what a parameter of a section says of each class; where no class is named their order holds."""
+        """Give what a parameter of a section says of each class; where no class is named their order holds.
+
+        JSIM goes by the kind of a parameter: the times of a server that is shared stand under another name in some files.
+        """
         found: dict[str, XmlElement] = {}
         for told in section.children if section else ():
-            if told.get("name") == parameter:
+            if parameter in (told.get("name"), told.get("classPath").rpartition(".")[2]):
                 named, order = "", iter(self.classes)
                 for each in told.children:
                     if each.tag == "refClass":
@@ -232,8 +237,23 @@ class _Jsim:
         return found
 
     def _no_time(self, place: Place) -> bool:
-        told = self.by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(place[0])
+        name = self.made_of.get(place[0], place[0])
+        told = self.by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(name)
         return told is not None and told.get("classPath").endswith("ZeroServiceTimeStrategy")
+
+    def part(self, stream: str, members: list[str], shared: list[str]) -> None:
+        """Make classes for the customers of a stream that become of classes of other streams, with their services and ways."""
+        new = {name: f"{name} of {stream}" for name in shared}
+        for name, title in new.items():
+            told = self.classes[name]
+            self.classes[title] = XmlElement(told.tag, {**told.attributes, "name": title}, told.line)
+            self.made_of[title] = name
+            self.times |= {(title, node): time for (other, node), time in self.times.items() if other == name}
+        for name, node in product(members, self.nodes):
+            ways = [
+                (to if to == SINK else (new.get(to[0], to[0]), to[1]), share) for to, share in self.ways[name, node]
+            ]
+            self.ways[new.get(name, name), node] = ways
 
 
 def jsim_spec(reading: Reading) -> ImportedSpec:
@@ -248,17 +268,23 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     jsim.read()
     chains, routing, reached = dict[str, Any](), list[dict[str, Any]](), dict[Place, None]()
     taken: set[str] = set()
-    for name, element in jsim.classes.items():
+    streams = [name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None]
+    for name, element in sorted(jsim.classes.items(), key=lambda each: each[0] not in streams):
         if name in taken:
             continue
         begin = _begin(jsim, name, element)
         places = _reached(jsim, begin)
         members = list(dict.fromkeys(each[0] for each in places))
+        shared = [each for each in members if each != name and (each in taken or each in streams)]
+        if name in streams and shared:
+            jsim.part(name, members, shared)
+            places = _reached(jsim, begin)
+            members = list(dict.fromkeys(each[0] for each in places))
         if taken & set(members):
             jsim.refuse(
                 element, f"{short(name)} come into classes of other customers; a network has one stream for each"
             )
-        others = [each for each in jsim.classes if each in members and each != name]
+        others = [each for each in members if each != name]
         taken |= {name, *members}
         reached |= dict.fromkeys(places)
         title = jsim.model.name(element)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +242,46 @@ def test_what_a_network_has_not_is_refused_of_jsim(change: str, to: str, message
     with pytest.raises(SpecError) as found:
         import_spec([tmp_path / "model.jsimg"])
     assert message in str(found.value)
+
+
+def shared_class_of_jsim() -> str:
+    """Two streams of which both become a third class at the second of two shared servers; times under the name that some files have."""
+    strategy = 'classPath="jmt.engine.NetStrategies.{}"'
+
+    def times(name: str, rates: dict[str, float]) -> str:
+        made = [
+            f"<refClass>{each}</refClass><subParameter {strategy.format('ServiceStrategies.ServiceTimeStrategy')}>"
+            f'<subParameter classPath="jmt.engine.random.Exponential"/><subParameter classPath="ExponentialPar" name="distrPar">'
+            f'<subParameter name="lambda"><value>{rate}</value></subParameter></subParameter></subParameter>'
+            for each, rate in rates.items()
+        ]
+        return f"<parameter {strategy.format('ServiceStrategy')} name='{name}'>{''.join(made)}</parameter>"
+
+    rows = [
+        f"<refClass>{each}</refClass><subParameter><refClass>C</refClass><subParameter><value>1</value></subParameter></subParameter>"
+        for each in "ABC"
+    ]
+    nodes = {
+        "source": f"<section className='RandomSource'>{times('ServiceStrategy', {'A': 2, 'B': 1})}</section>",
+        "first": f"<section className='PSServer'>{times('ServerStrategy', {'A': 5, 'B': 4})}</section>",
+        "turn": f"<section className='ClassSwitch'><parameter name='matrix'>{''.join(rows)}</parameter></section>",
+        "second": f"<section className='PSServer'>{times('ServerStrategy', {'C': 10})}</section>",
+        "sink": "<section className='JobSink'/>",
+    }
+    classes = [f"<userClass name='{each}' type='open' referenceSource='source'/>" for each in "ABC"]
+    ways = [f"<connection source='{one}' target='{other}'/>" for one, other in pairwise(nodes)]
+    inside = [f"<node name='{name}'>{each}</node>" for name, each in nodes.items()]
+    return f"<sim>{''.join([*classes, *inside, *ways])}</sim>"
+
+
+def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "model.jsimg").write_text(shared_class_of_jsim())
+    import_spec([tmp_path / "model.jsimg"]).write(tmp_path / "model.yaml")
+    answer = solve(str(tmp_path / "model.yaml"))
+    first, second = 1 - 2 / 5 - 1 / 4, 1 - 3 / 10
+    for name, service in (("A", 1 / 5), ("B", 1 / 4)):
+        assert answer[f"response_time[{name}-chain]"] == pytest.approx(service / first + 0.1 / second, rel=1e-6)
+    assert answer["utilization[second]"] == pytest.approx(0.3)
 
 
 def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> None:
