@@ -266,7 +266,7 @@ class _FormulaReader:
         power = self._signed(_limit(_NESTING, depth + 1, sign)).expr
         # A power with a parameter in it would have no dimension.
         if not (isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS):
-            wanted = f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out"
+            wanted = f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by pow(x, y), of plain numbers)"
             raise FormulaError(f"an exponent must be {wanted}; got {short(repr(power))}", start.column)
         return self._built(sign, lambda expr: expr ** int(power.value), base)
 

@@ -274,6 +274,17 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
         assert words in str(caught.value)
 
 
+def test_the_path_of_the_processors_gives_their_number(folder: Path) -> None:
+    Path("model.yaml").write_text(
+        activity(*ITEMS, head=HEAD.replace("{processors: processors}", "{processors: 3 * processors}"))
+    )
+    with pytest.raises(SpecError) as caught:
+        scaling(SCALE)
+    assert "base has 6 processors where parameters.processors is 2; name a path that is their number" in str(
+        caught.value
+    )
+
+
 def test_a_law_does_not_say_what_is_useful(folder: Path) -> None:
     with pytest.raises(SpecError) as caught:
         scaling(LAW)

@@ -364,11 +364,17 @@ def _sizes(
 
 
 def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
-    if spec.against != "useful":
-        if axis.path not in first.free and 1.0 not in axis.values:
-            why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
-            raise study.refusal(("scale", "against"), why)
-    elif isinstance(first.sample.model, Law):
+    model = first.sample.model
+    if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
+        why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
+        raise study.refusal(("scale", "against"), why)
+    if isinstance(model, Model) and any(each.name == axis.path for each in parameters(model.population.size)):
+        count = np.array(axis.values, dtype=float)
+        sizes = np.broadcast_to(Tape([model.population.size]).run({axis.path: count})[0], count.shape)
+        for value, size in zip(count[sizes != count], sizes[sizes != count], strict=True):
+            why = f"{case} has {size:g} processors where {axis.path} is {value:g}; name a path that is their number"
+            raise study.refusal(("scale", "processors"), why)
+    if spec.against == "useful" and isinstance(model, Law):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
         raise study.refusal(("scale",), why)
     for index, cell in enumerate(spec.printed):
