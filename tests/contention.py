@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method.simulation import form as simulation
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
+from tests import simulation
 from tests.paper import NETWORKS, PAPER, US, machine
 
 PHASES = ("I", "II", "III")

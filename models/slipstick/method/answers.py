@@ -12,11 +12,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slipstick.answer import HELD, Answer, Limit, Value, beyond_rounding, unit_of
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
 from slipstick.law.account import (
@@ -43,6 +43,8 @@ Flags: TypeAlias = "NDArray[np.bool_]"
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
+
+Key = TypeVar("Key")
 
 COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
@@ -618,6 +620,41 @@ class SingleProcessorValues:
 def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[str, Array | float]:
     """Keep the values of some parameters."""
     return {name: each for name, each in values.items() if name in names}
+
+
+def perturbed(
+    exprs: Mapping[Key, Expr], here: Mapping[str, float], names: Sequence[str]
+) -> dict[Key, NDArray[np.complex128]]:
+    """Evaluate expressions at one point, and beside it once for each parameter, moved by a complex step.
+
+    Parameters
+    ----------
+    exprs : by any key
+    here : values of the parameters at the point
+    names : of the parameters to move, each relative to its value, or in base units where that is 0
+
+    Returns
+    -------
+    each expression at the point, and with each of the parameters moved [1 + names]
+    """
+    place, found = {name: at for at, name in enumerate(names, 1)}, {}
+    for key, expr in exprs.items():
+        if isinstance(expr, Parameter):
+            value, slopes = here[expr.name], {expr.name: 1.0}
+        else:
+            # One tape for each: a derivative of a common tape would run the instructions of all.
+            tape = Tape([expr])
+            made = tape.differentiate({name: here[name] for name in tape.parameters})
+            value, slopes = float(made.value[0]), {name: float(by[0]) for name, by in made.by_parameter.items()}
+        found[key] = np.full(1 + len(names), value, dtype=complex)
+        for name in slopes.keys() & place.keys():
+            found[key][place[name]] += 1j * complex_step(here[name]) * slopes[name]
+    return found
+
+
+def complex_step(value: float) -> float:
+    """Give the step by which a parameter of a value is moved."""
+    return COMPLEX_STEP * (value or 1.0)
 
 
 def value_at(values: Values, name: str, index: int, otherwise: float | None) -> float:

@@ -61,11 +61,11 @@ class CompiledBounds(CompiledModel):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """What bounds the time from below: `SPAN`, and each resource that is asked for service."""
+        """The lower bounds on the time: `SPAN`, and each resource that is used."""
         return tuple(self._lows)
 
     def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
-        """Evaluate the population, the lower bounds on the time by what causes them, and the upper bound [points]."""
+        """Evaluate the population, the lower bounds on the time by cause, and the upper bound [points]."""
         size, *found = self._tape.run(only(values, self.parameters))
         count = max(map(len, (size, *found)))
         size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
@@ -117,7 +117,7 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
 
 
 def _lows(model: Model) -> dict[str, Expr]:
-    """Give the lower bounds on the time, by what binds."""
+    """Give the lower bounds on the time, by cause."""
     population = model.population
     if population.groups:
         first = population.groups[0]
@@ -170,7 +170,7 @@ def _high(model: Model) -> Expr | None:
 
 
 def _plain(model: Model) -> bool:
-    """Say whether a model has only steps, choices and repeats, and is of product form wherever there is a queue."""
+    """Say whether a model has only steps, choices and repeats, and product form at every queue."""
     used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
         if isinstance(node, Fork | Hold | Pipeline | BarrierWait | UnitStep | Ask):

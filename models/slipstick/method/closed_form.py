@@ -120,7 +120,7 @@ PROCESSORS, NOWHERE = "own", ""
 """Stand for all processors, and for no resource, among those that steps are at."""
 
 ROUNDING = 1e-12
-"""Part of its work up to which a component that is never beside the line of the account may seem to be."""
+"""Overlap, as a part of the work of a component, up to which it is rounding."""
 
 MANY = 1e300
 """Customers of a stream that may be present at once: any number."""
@@ -394,7 +394,7 @@ class ParallelWork:
         return dict(zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False))
 
     def columns(self, values: Values, time: Array, size: Array, account: Columns, spans: Columns) -> dict[str, Array]:
-        """Give what stands beside the account at aligned points, efficiency and speed-up included where they differ.
+        """Give occupation, overlap and bubbles at aligned points, and efficiency and speed-up where they differ from the account.
 
         Parameters
         ----------
@@ -534,7 +534,7 @@ class LeftOut:
     others: Mapping[str, Flags]
 
     def notes(self, index: int) -> tuple[str, ...]:
-        """Say what is left out at one point; nothing means that the answer is exact."""
+        """List what is left out at one point; an empty list means that the answer is exact."""
         crowded = [_IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)]
         waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
         return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
@@ -577,7 +577,7 @@ class Contention:
         self._tape = Tape([count for count, _ in (*self._crowded.values(), *self._others.values())])
 
     def left_out(self, values: Values) -> LeftOut:
-        """Say what is left out at aligned points."""
+        """Find what is left out at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
         crowded, others = (
             {name: next(counts) > most for name, (_, most) in part.items()} for part in (self._crowded, self._others)
@@ -695,7 +695,7 @@ class Saturation:
             self._tape = Tape([model.population.rate, *self._work.values()])
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Say at which of several aligned points, by number, which resource is saturated; the first of several."""
+        """Find the aligned points, by number, at which a resource is saturated, with the first of them in words."""
         if not self._work:
             return {}
         columns = self._tape.run(only(values, self._tape.parameters))
@@ -709,7 +709,7 @@ class Saturation:
 
 
 def without(column: Array, points: Collection[int]) -> Array:
-    """Take some points out of a column."""
+    """Replace a column by NaN at some points."""
     if not points:
         return column
     taken = np.isin(np.arange(len(column)), list(points))
@@ -747,11 +747,11 @@ class Deadlocks:
         self._tape = Tape(list(self._population.counts))
 
     def reasons(self, values: Values) -> dict[int, tuple[str]]:
-        """Say at which of several aligned points, by number, there are processors enough for a deadlock."""
+        """Find the aligned points, by number, with enough processors for a deadlock."""
         return self.among(self._tape.run(only(values, self._tape.parameters)), _points(values)) if self._words else {}
 
     def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
-        """Say the same for populations of some sizes, in the order of `counts`: each a phase, a group, or all [points]."""
+        """Find them from the sizes of the populations, in the order of `counts`: of phases, of groups, or of all [points]."""
         if not self._words:
             return {}
         present = np.full(points, np.inf if self._population.open else 0.0)
@@ -817,7 +817,7 @@ class _NestedHold:
 
 
 def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
-    """Leave out requests that no cycle goes through, for a path ends there: where locks have an order, all of them."""
+    """Remove requests that are in no cycle, because a path ends there; where locks have an order, these are all."""
     while True:
         going_on = {(each.section, each.held) for each in requests}
         kept = [each for each in requests if (each.section, each.wanted) in going_on]

@@ -52,7 +52,7 @@ _DEFAULT_SIMULATION = Simulation()
 
 
 def _compiled(model: Subject, parameters: Parameters, method: str, simulation: Simulation) -> CompiledModel:
-    """Compile a model for one of its methods; what that needs is imported when it is asked for."""
+    """Compile a model for one of its methods, whose libraries are imported only then."""
     if isinstance(model, Law):
         return CompiledLaw(model, parameters)
     if isinstance(model, QueueingNetwork):
@@ -156,11 +156,11 @@ class DefaultForm(CompiledModel):
 
     @property
     def estimated(self) -> bool:
-        """Say whether the other method gives estimates; what the closed form gives then has intervals without width."""
+        """Say whether the other method gives estimates; exact values then have intervals of width 0."""
         return self.method == SIMULATION
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
-        """Part aligned points by method, then into those that are to be solved together."""
+        """Divide aligned points by method, then into blocks that are solved together."""
         for rows, form in self._parts(values, count):
             yield from (rows[cut] for cut in form.blocks({}, len(rows)))
 
@@ -178,7 +178,7 @@ class DefaultForm(CompiledModel):
         return self._solved(values, lambda form, given: form.solution(given))
 
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, CompiledModel]]:
-        """Part the points into those of the closed form and the others."""
+        """Divide the points into those of the closed form and the others."""
         exact = np.broadcast_to(self.closed.exact(values), (count,))
         parts: list[tuple[Rows, CompiledModel]] = [(np.flatnonzero(exact), self.closed)] if exact.any() else []
         return parts if exact.all() else [*parts, (np.flatnonzero(~exact), self._other)]
@@ -198,7 +198,7 @@ class DefaultForm(CompiledModel):
         return joined(pieces)
 
     def _alike(self, found: Solution) -> Solution:
-        """Give what is exact an interval without width where other points are estimates."""
+        """Give exact values intervals of width 0 where other points are estimates."""
         if not self.estimated or found.low:
             return found
         books = {"account": found.account, "technology": found.technology, "step": found.steps}
@@ -269,7 +269,7 @@ def answered(
 def _steady(
     model: Subject, parameters: Parameters, method: str | None, simulation: Simulation | None, smooth: bool
 ) -> tuple[Answer, ...]:
-    """Answer without the values that are computed only where they are asked for."""
+    """Answer without transient values, which are computed on request only."""
     if method is None and isinstance(model, Model):
         if not ClosedForm(model).exact({}).all():
             answer = form_of(model, parameters, None, simulation, smooth).points({}).answer(0)

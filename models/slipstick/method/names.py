@@ -1,4 +1,4 @@
-"""The names and units of the values of answers, told from a model without solving it.
+"""The names and units of the values of answers, derived from a model without solving it.
 
 What a study asks for is checked against these names, and `slipstick.method.answers` gives its columns by the same labels
 and units. A value of that name may still be absent at a point: where there is no answer, or where it has no meaning.
@@ -49,7 +49,7 @@ _AT = re.compile(
 
 
 def until(name: str) -> tuple[str, int] | None:
-    """Give the station, and how many are to be there, of a time from the start of a network until so many first are.
+    """Read the station and the number of customers in the name of a first passage time.
 
     >>> until("time_until[door,2]"), until("time")
     (('door', 2), None)
@@ -59,7 +59,7 @@ def until(name: str) -> tuple[str, int] | None:
 
 
 def moment(name: str) -> tuple[str, str] | None:
-    """Give what a value is in the long run, and how long after the start of a network it is looked at: seconds, or a path.
+    """Read the steady-state value in the name of a transient value, and its time after the start: seconds, or a path.
 
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
@@ -71,7 +71,7 @@ def moment(name: str) -> tuple[str, str] | None:
 
 
 def is_transient(name: str) -> bool:
-    """Say whether a value is one of a network before its steady state."""
+    """Say whether a value is a transient value of a network."""
     return bool(until(name) or moment(name))
 
 
@@ -215,7 +215,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
 
 
 def _labels(model: Model, waiting: bool) -> Iterator[str]:
-    """List the labels that time is booked to: steps, locks and barriers, and what is waited for.
+    """List the labels that time is booked to: steps, locks and barriers, and waits.
 
     Without waiting, of groups those of the first, and of phases idle processors only where some have fewer than others.
     """
@@ -239,7 +239,7 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
 
 
 def _resources(model: Model, waiting: bool) -> list[str]:
-    """List what is used: stations, and where waiting is counted locks, permits and processors as well."""
+    """List the resources in use: stations, and where waiting is counted also locks, permits and processors."""
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
     if not waiting:  # and of phases and supersteps no use is known
         return [name for name in used if name in model.resources and model.population.groups]

@@ -172,7 +172,7 @@ class Term:
 
     @property
     def negative(self) -> bool:
-        """Say whether the term takes away from the sum."""
+        """Say whether the term is negative."""
         return bool(self.coefficient.could_extract_minus_sign())
 
 
@@ -272,7 +272,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
 
 
 def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
-    """Say why a term that keeps up with the work is never paid for; a constant share is paid, or not, from the start."""
+    """Say why no size compensates a term that grows with the size as fast as the work or faster; a constant share does not depend on N."""
     if falls == 0 and grows < 0:
         return Need(term, None, True, sympy.Integer(1))
     if falls == 0 and grows == 0:
@@ -342,12 +342,12 @@ def reached(function: Function, *points: Array, tolerance: float = 1e-12, furthe
     return _refined(function, points, low, high, tolerance)
 
 
-def last_reached(function: Function, *points: Array, places: Array, tolerance: float = 1e-12) -> Array:
-    """Find the largest x at which a function falls through 0, seen at the given places.
+def last_reached(function: Function, *points: Array, places: Array) -> Array:
+    """Find the largest x at which a function falls through 0, between two of the given places.
 
     Parameters
     ----------
-    function, points, tolerance : as for `reached`
+    function, points : as for `reached`
     places : where to look, in rising order
 
     Returns
@@ -365,7 +365,7 @@ def last_reached(function: Function, *points: Array, places: Array, tolerance: f
         falls = (before > 0) & (after <= 0)
         low[falls], high[falls] = left, right
         before = after
-    return _refined(function, points, low, high, tolerance)
+    return _refined(function, points, low, high, _EXACT)
 
 
 def _refined(function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float) -> Array:
@@ -413,7 +413,7 @@ _LOG_SIZES = (0.0, 700.0, 0.5)  # larger sizes have no double
 
 @dataclass(frozen=True, slots=True)
 class DominantTerm:
-    """A term of the overhead that asks for the most work, from some number of processors on."""
+    """A term of the overhead that requires the most work from some number of processors on."""
 
     term: Any
     since: float
@@ -519,7 +519,7 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """Say which term asks for the most work from which number of processors on, from 2 to `MOST_PROCESSORS`."""
+        """Find the term that requires the most work, and the number of processors from which on it does, from 2 to `MOST_PROCESSORS`."""
         if self.limit or not self.needs:
             return ()
         places = np.geomspace(2.0, MOST_PROCESSORS, 400)
@@ -573,13 +573,13 @@ class Isoefficiency:
         return {**self.run.values, self.ratio_symbol: self.ratio}
 
     def _is_ours(self, root: Any) -> bool:
-        """Tell the root that is a size from the others, by its value at some number of processors."""
+        """Say whether a root is a size, by its value at 1000 processors."""
         value = complex(root.subs(self._numbers).subs(self.run.processors, 1000))
         return abs(value.imag) < 1e-9 * abs(value) and value.real > 0
 
 
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
-    """Say how the work must grow for an efficiency to stay: W t_c = E / (1 - E) T_o(W, N).
+    """Find how the work must grow for a constant efficiency: W t_c = E / (1 - E) T_o(W, N).
 
     Each term of the overhead is balanced against the work by itself; the one that then grows fastest gives the order.
     Rounding is left out, and so is that no more processors can be used than the size allows.
@@ -640,7 +640,7 @@ def _limit(found: Isoefficiency, work: Term) -> str:
 
 
 def _last(found: Isoefficiency, term: Term, work: Term) -> str:
-    """Say up to how many processors a share of the work that grows with them still leaves the efficiency."""
+    """Give the largest number of processors at which a share of the work that grows with them still allows the efficiency."""
     if (term.size, term.size_log) != (work.size, work.size_log):
         return ""
     share, p, q = found._value(found.ratio * term.coefficient / work.coefficient), term.processors, term.processors_log
@@ -675,7 +675,7 @@ def _rounded(expression: Any) -> Any:
 FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
 WAYS = (FIXED_SIZE, TIME_BOUND, EFFICIENCY_CONSERVED, MEMORY_BOUND)
-"""How the size goes with the number of processors: not at all, or so that time, efficiency or memory is kept."""
+"""How the size depends on the number of processors: constant, or so that time, efficiency or memory stays constant."""
 
 _ROUGH = 1e-3
 """To which the logarithm of a factor is found where each point takes a simulation."""
@@ -705,7 +705,7 @@ class Runs:
 
     @property
     def any_number(self) -> bool:
-        """Say whether N can be anything, without building the model anew."""
+        """Say whether N can be varied without building the model again."""
         return self.processors in self.forms[0][0].parameters
 
     @property

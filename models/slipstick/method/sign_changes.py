@@ -1,4 +1,4 @@
-"""Where a condition starts or stops holding along one parameter: seen on a grid, then closed in on."""
+"""Where a condition starts or stops holding along one parameter: found on a grid, then by root finding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Change:
 
 
 def margin(comparison: Comparison, left: Array, right: Array) -> Array:
-    """Say how far a condition is from its edge, above 0 where it holds: the sides' difference relative to their size [1].
+    """Give the margin of a condition, above 0 where it holds: the difference of its sides relative to their size [1].
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def changes(
 
 
 def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Say of each place whether a condition on estimates holds (1), does not (-1), or cannot be told from noise (0).
+    """Decide at each place whether a condition on estimates holds (1), does not hold (-1), or is within noise (0).
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
 def estimated_changes(
     margins: Array, holds: NDArray[np.bool_], places: Array, *, single: bool
 ) -> tuple[list[Change], list[tuple[float, float]]]:
-    """List where a condition on estimates starts or stops holding, and where it cannot be told.
+    """List where a condition on estimates starts or stops holding, and where that is within noise.
 
     A change lies between two places where it is decided, and that differ. Its interval reaches from where the end of the
     interval of the margin that crosses 0 first does so to where the other end does; between neighbours, margins are taken

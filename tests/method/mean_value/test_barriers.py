@@ -11,11 +11,11 @@ from scipy import stats
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.traversal import PassingTimes
-from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model
 from slipstick.random_times import RandomTime
 from slipstick.sim.settings import Simulation
+from tests.simulation import solve
 
 ONE = np.ones(1)
 SETTINGS = Simulation(seed=1, precision=0.01, events=200_000)

@@ -15,13 +15,13 @@ from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, visits
 from slipstick.method.mean_value.closed import Recursion
-from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service, then
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 from slipstick.sim.settings import Simulation
+from tests.simulation import solve
 from tests.strategies import RESOURCES, activities, quick
 
 POPULATIONS = np.array([1.0, 2.0, 3.0, 5.0, 10.0, 40.0])

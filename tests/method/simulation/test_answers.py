@@ -15,7 +15,6 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.method.agreement import agreement
-from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import (
     Activity,
@@ -35,6 +34,7 @@ from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
+from tests import simulation
 from tests.bounds import bounds
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
 

@@ -15,6 +15,7 @@ from slipstick.expression.nodes import TIME
 from slipstick.method.methods import form_of
 from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
+from tests.simulation import solve
 
 MODEL = closed_model(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
 SETTINGS = Simulation(seed=5, cycles=4000)
@@ -24,7 +25,7 @@ def test_every_point_is_what_it_is_alone() -> None:
     form = form_of(MODEL, {}, "simulation", SETTINGS)
     assert form.parameters == ("population.processors", "work", "bus")
     points = form.points({"population.processors": np.array([1.0, 4.0, 8.0]), "work": 3.0})
-    alone = simulation.solve(MODEL, {"population.processors": 8.0, "work": 3.0}, SETTINGS)
+    alone = solve(MODEL, {"population.processors": 8.0, "work": 3.0}, SETTINGS)
     assert points.answer(2) == alone
     assert len(points) == 3
     assert points.limits() == {}

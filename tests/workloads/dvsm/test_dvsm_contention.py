@@ -9,8 +9,8 @@ import pytest
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, Parameter
-from slipstick.method.simulation import form as simulation
 from slipstick.program import PROGRAMS
+from tests import simulation
 from tests.closed_form import solve
 from tests.contention import ALONE, CELLS, EXCHANGES, column, fault_time, inputs, phase_model, simulated
 from tests.paper import NETWORKS, PAPER, US, diff_request, machine, page_fault

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from slipstick.method.simulation.form import solve
 from slipstick.model.machine import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
+from tests.simulation import solve
 from tests.specs import shared_machine
 
 SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")

@@ -537,7 +537,7 @@ class Recursion:
         loads: dict[str, Array] = {}
         for each in self.spin_locks:
             if each.word is not None:
-                load = each.load(solved.state.arrivals, solved.numbers)
+                load = each.at(solved.state.arrivals, solved.numbers).load()
                 loads[each.word.name] = loads.get(each.word.name, np.zeros(1)) + load
         return totals.uses(self.queues, solved.state.processors, loads)
 
@@ -707,7 +707,7 @@ class _RecursionStep:
         """Add the delays by spinning to the waits, as exponential times."""
         found = dict(waits)
         for each in self._spin_locks if arrivals.others else ():
-            for index, more in each.waits(arrivals, self.numbers, self._uncontended).items():
+            for index, more in each.at(arrivals, self.numbers).waits(self._uncontended).items():
                 wait = found.get(index, ZERO_TIME)
                 found[index] = RandomTime(wait.mean + more, wait.variance + more * more)
         return found
@@ -715,7 +715,8 @@ class _RecursionStep:
     def _add_hand_overs(self, found: VisitTimes, arrivals: ArrivalState) -> None:
         """Count the hand-over of a spin lock as part of the time for which it is held."""
         for each in self._spin_locks if arrivals.others else ():
-            more = each.contended(arrivals) * each.hand_over(arrivals, self.numbers)
+            spinning = each.at(arrivals, self.numbers)
+            more = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
             for index in (visit.index for visit in each.queue.visits if visit.index in found.services):
                 held = found.services[index]
                 found.services[index] = RandomTime(held.mean + more, held.variance)

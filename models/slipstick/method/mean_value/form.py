@@ -10,7 +10,6 @@ from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import (
-    COMPLEX_STEP,
     CompiledModel,
     Flags,
     Gradient,
@@ -19,6 +18,8 @@ from slipstick.method.answers import (
     Solution,
     Values,
     activity_solution,
+    complex_step,
+    perturbed,
     value_at,
 )
 from slipstick.method.closed_form import Contention, Deadlocks, ParallelWork
@@ -60,7 +61,7 @@ from slipstick.random_times import LEAST_SCV
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE, OVERTAKING_DISCIPLINES
 
 _SLOPES_AT_ONCE = 512
-"""Derivatives in one recursion: what they take of memory grows with their number times that of visits."""
+"""Derivatives in one recursion; its memory grows with their number times that of visits."""
 
 _FEW = 4.0
 """Processors with which a model is tried, to see whether it is refused."""
@@ -117,7 +118,7 @@ class MeanValue(CompiledModel):
         )
 
     def refuses(self) -> bool:
-        """Say whether the model has a part that mean value has no answer for, whatever its numbers."""
+        """Say whether the model has a part that mean value has no answer for, at any values."""
         numbers = self.numbers({name: 1.0 for name, each in self.tape.parameters.items() if each.value is None})
         # Of any size the same parts are refused, and a few processors are solved at once.
         few = {size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts}
@@ -129,7 +130,7 @@ class MeanValue(CompiledModel):
         return False
 
     def _exact(self, values: Values, found: MeanValueTable) -> Flags:
-        """Say at which points the mean values are exact; a model that is refused is so nowhere, and cannot be asked."""
+        """Find the points at which the mean values are exact; none of a model that is refused."""
         nothing = self._contention.left_out(values).nothing()
         everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
         return np.broadcast_to(everywhere | nothing, (len(found.time),))
@@ -145,7 +146,7 @@ class MeanValue(CompiledModel):
         )
 
     def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
-        """Solve for numbers that may be complex; what stops every point is said of each."""
+        """Solve for numbers that may be complex; an error of the whole model becomes the reason at each point."""
         points = len(next(iter(numbers.values())))
         sizes_there = [numbers[size] for size in self.model.population.counts]
         deadlocks = {index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()}
@@ -220,15 +221,10 @@ class MeanValue(CompiledModel):
         slopes: dict[str, float] = {}
         for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
             names = self.smooth[start : start + _SLOPES_AT_ONCE]
-            moves, numbers = np.array([COMPLEX_STEP * (abs(here[name]) or 1.0) for name in names]), dict[Expr, Array]()
-            for expr in self._exprs:
-                # One tape for each: a derivative of the common tape would run the instructions of all.
-                tape = Tape([expr])
-                found = tape.differentiate({name: here[name] for name in tape.parameters})
-                by = [found.by_parameter[name][0] if name in found.by_parameter else 0.0 for name in names]
-                numbers[expr] = complex(found.value[0]) + 1j * moves * np.array(by)
+            found = perturbed({expr: expr for expr in self._exprs}, here, names)
+            numbers = {expr: column[1:] for expr, column in found.items()}
             try:
-                time = self.table(numbers, account=False).time.imag / moves
+                time = self.table(numbers, account=False).time.imag / [complex_step(here[name]) for name in names]
             except NoAnswerError:  # the time of a large population settles, and its derivatives do not
                 return Gradient({}, here, known)
             slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
@@ -236,7 +232,7 @@ class MeanValue(CompiledModel):
 
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
-    """Choose the recursion for a population; refuse what none is known for."""
+    """Choose the solver for a population; refuse parts without an approximation."""
     for node in each_once(model.bodies):
         if isinstance(node, Hold) and node.mode and (why := uncovered_by_chain(model, node.resource)):
             raise NoAnswerError(
@@ -289,7 +285,7 @@ ERROR = (
 
 
 def _parts(model: Model) -> dict[str, list[str]]:
-    """List what the approximations depend on: kinds of parts, each with the names of those that the model has."""
+    """List the parts of a model by the kinds that the approximations depend on, each with their names."""
     nodes = [node for body in model.bodies for node in steps(body)]
     pipelines = [node for node in nodes if isinstance(node, Pipeline)]
     barriers = [node for node in nodes if isinstance(node, BarrierWait)]
@@ -337,7 +333,7 @@ def _parts(model: Model) -> dict[str, list[str]]:
 
 
 def _many(model: Model, order: str) -> bool:
-    """Say whether there are more processors than the chain of a reader-writer lock counts; a number that is computed is taken as such."""
+    """Say whether there may be more processors than the chain of a reader-writer lock can have; a computed number may be."""
     known = [each.value for each in model.population.counts if isinstance(each, Number | Parameter)]
     return len(known) < len(model.population.counts) or any(float(each or 0.0) > MOST_IN_CHAIN[order] for each in known)
 
@@ -391,7 +387,7 @@ _NOTES = {
     ),
     "processors": "processors as resources are taken as alike, each used as often as the next",
 }
-"""Each approximation, by what it is used for."""
+"""The note on each approximation, by the kind of part that it is used for."""
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
@@ -439,7 +435,7 @@ scv 1: 0.90 s for 0.30 s, 1.01 for 0.42, 0.37 for 0.13; the time is 16 to 36 % t
 
 
 def unpromised(model: Model) -> list[str]:
-    """List why no error is promised for a model, each with what was measured; nothing where one is."""
+    """List the reasons why no error is promised for a model, each with the errors measured; empty where one is promised."""
     if isinstance(model.population, SuperstepPopulation):
         return []
     parts = _parts(model)
@@ -478,7 +474,7 @@ def promised(model: Model) -> float | None:
 
 
 def promise_holds(model: Model) -> bool:
-    """Say whether mean value is exact for a model, or promises an error of `SEVERAL` at most; not if it refuses it."""
+    """Say whether mean value is exact for a model, or promises an error of `SEVERAL` at most; not for a model that it refuses."""
     if MeanValue(model).refuses():
         return False
     usual = promised(model)
@@ -486,7 +482,7 @@ def promise_holds(model: Model) -> bool:
 
 
 def exact_everywhere(model: Model) -> bool:
-    """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
+    """Say whether mean value is exact for a model at any values: in product form, or for one maximum of exponential delays."""
     population = model.population
     if population.finite or len(population.bodies) > 1:
         return False

@@ -62,7 +62,7 @@ class _LockUse:
 
 
 class SpinLock:
-    """The spinning at one lock.
+    """A spin lock and the station that holds its word.
 
     Parameters
     ----------
@@ -77,7 +77,47 @@ class SpinLock:
         self.lock, self.queue = lock, queue
         self.word = next((each for each in queues if each.name == lock.word), None)
 
-    def load(self, state: ArrivalState, numbers: Numbers) -> Array:
+    def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
+        """Give the spinning that an arriving processor finds."""
+        return Spinning(self, state, numbers)
+
+
+class Spinning:
+    """The spinning at a lock as an arriving processor finds it.
+
+    Parameters
+    ----------
+    spin_lock : the lock
+    state : found on arrival
+    numbers : of the model
+
+    Attributes
+    ----------
+    use : how the lock is used; its utilization is the probability that the lock is handed over to a waiting processor
+    """
+
+    def __init__(self, spin_lock: SpinLock, state: ArrivalState, numbers: Numbers) -> None:
+        self.lock, self.queue, self.word = spin_lock.lock, spin_lock.queue, spin_lock.word
+        self._state, self._numbers, self._access = state, numbers, numbers[spin_lock.lock.access]
+        self.use = self._lock_use()
+        here = [v.index for v in (self.word.visits if self.word is not None else ()) if v.index in state.services]
+        self._other_work = added(state.present[index] * state.services[index].mean for index in here)
+        """Work of the processors at the word's station that do not spin [s]."""
+        self._utilization = added(state.served[index] for index in here)
+
+    def _lock_use(self) -> _LockUse:
+        """Add up the use of the lock at all its visits."""
+        present, busy, rate = np.zeros(1), np.zeros(1), np.zeros(1)
+        for visit in self.queue.visits:
+            present = present + self._state.present.get(visit.index, 0.0)
+            busy = busy + self._state.served.get(visit.index, 0.0)
+            if visit.index in self._state.services:
+                rate = rate + self._state.served[visit.index] / nonzero(self._state.services[visit.index].mean)
+        present, busy, rate = (each / self.queue.copies for each in (present, busy, rate))
+        busy = clamped(busy, high=1.0)
+        return _LockUse(present, busy, busy / nonzero(rate))
+
+    def load(self) -> Array:
         """Give the load of spinning on the word's station, as a processor finds it that does not hold the lock.
 
         Returns
@@ -85,104 +125,10 @@ class SpinLock:
         mean number of servers that spinning processors occupy, their mean number there, and their accesses a second
         [1, 1, 1/s] [3, points]
         """
-        return self._load(state, numbers, self._use(state))
-
-    def waits(self, state: ArrivalState, numbers: Numbers, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
-        """Give the waits that spinning adds: at the word for its accesses, and at the lock for hand-overs [s].
-
-        Parameters
-        ----------
-        state : found on arrival
-        numbers : of the model
-        uncontended : service at each visit without waits
-        """
-        use = self._use(state)
-        hand_over = self.hand_over(state, numbers)
-        # Services found on arrival contain a hand-over with the probability that the lock was busy; the rest is added.
-        found = {visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits}
-        if self.word is None:
-            return found
-        outside = self._load(state, numbers, use)[1] * numbers[self.lock.access] / self.word.servers
-        found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
-        congested = self._congested(state, numbers, uncontended)
-        lasts = congested.real > use.present.real
-        use = _LockUse(np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held)
-        return {**found, **self._holder_waits(state, numbers, use, uncontended)}
-
-    def hand_over(self, state: ArrivalState, numbers: Numbers) -> Array:
-        """Give the time from a release until the next processor has the lock, if any waits [s]."""
-        return self._hand_over(state, numbers, self._use(state).at_hand_over)
-
-    def contended(self, state: ArrivalState) -> Array:
-        """Give the probability that a lock is handed over to a waiting processor."""
-        return self._use(state).busy
-
-    def _congested(self, state: ArrivalState, numbers: Numbers, uncontended: Mapping[int, RandomTime]) -> Array:
-        """Give the number that a congested lock keeps waiting: the largest s with s = n - Z / H(s).
-
-        Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the longer a lock is held and
-        handed over, H(s). So two states can both last, one with few waiting and one with many; mean value takes the second,
-        which lasts longer.
-        """
-        use = self._use(state)
-        members = state.members.get(self.queue.name, state.others)
-        elsewhere = (members - use.present) / nonzero(use.busy) * use.held
-        (lock, *_) = self.queue.visits
-        present = np.full(1, float(members))
-        for _ in range(CONGESTION_STEPS):
-            congested = _LockUse(present, np.ones(1), use.held)
-            waits = self._holder_waits(state, numbers, congested, uncontended)
-            waited = added(waits.values()) / len(self.queue.visits)
-            held = uncontended[lock.index].mean + waited + self._hand_over(state, numbers, congested.at_hand_over)
-            present = clamped(members - elsewhere / nonzero(held))
-        return present
-
-    def _holder_waits(
-        self, state: ArrivalState, numbers: Numbers, use: _LockUse, uncontended: Mapping[int, RandomTime]
-    ) -> dict[int, Array]:
-        """Give the waits that spinning adds to the holder of the lock, at each visit to the word's station [s]."""
-        found: dict[int, Array] = {}
-        if self.word is None:
-            return found
-        access = numbers[self.lock.access] / self.word.servers
-        for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
-            if self.lock.kind == "tas":
-                part, _ = self._test_and_set(state, numbers, use.present)
-                found[visit.index] = part * use.present * access
-            elif isinstance(visit.step, LockAccess) and visit.step.releases:
-                found[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
-        return found
-
-    def _hand_over(self, state: ArrivalState, numbers: Numbers, waiting: Array) -> Array:
-        access = numbers[self.lock.access]
-        # The laws count the release, which is done while the lock is held.
-        match self.lock.kind:
-            case "tas":
-                law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(waiting, self._pause(state, numbers), access)
-                taken = law - access
-            case "ticket":
-                taken = TICKET_HANDOFF.equation(waiting, access) - access
-            case _:
-                taken = access
-        whole: Array = taken + self._other_work(state) / (waiting + 1)
-        return whole
-
-    def _use(self, state: ArrivalState) -> _LockUse:
-        present, busy, rate = np.zeros(1), np.zeros(1), np.zeros(1)
-        for visit in self.queue.visits:
-            present = present + state.present.get(visit.index, 0.0)
-            busy = busy + state.served.get(visit.index, 0.0)
-            if visit.index in state.services:
-                rate = rate + state.served[visit.index] / nonzero(state.services[visit.index].mean)
-        present, busy, rate = (each / self.queue.copies for each in (present, busy, rate))
-        busy = clamped(busy, high=1.0)
-        return _LockUse(present, busy, busy / nonzero(rate))
-
-    def _load(self, state: ArrivalState, numbers: Numbers, use: _LockUse) -> Array:
-        access, waiting = numbers[self.lock.access], use.waiting
-        idle = clamped(1 - self._utilization(state))
+        access, use, waiting = self._access, self.use, self.use.waiting
+        idle = clamped(1 - self._utilization)
         if self.lock.kind == "tas":
-            part, access_time = self._test_and_set(state, numbers, waiting)
+            part, access_time = self._test_and_set(waiting)
             present = part * waiting
             busy = smallest([present * access / nonzero(access_time), idle])
             return np.stack(np.broadcast_arrays(busy, present, busy / nonzero(access)))
@@ -191,6 +137,74 @@ class SpinLock:
         busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
         present = smallest([releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting])
         return np.stack(np.broadcast_arrays(busy, largest([present, busy]), busy / nonzero(access)))
+
+    def waits(self, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
+        """Give the waits that spinning adds: at the word for its accesses, and at the lock for hand-overs [s].
+
+        Parameters
+        ----------
+        uncontended : service at each visit without waits
+        """
+        use, hand_over = self.use, self.hand_over(self.use.at_hand_over)
+        # Services found on arrival contain a hand-over with the probability that the lock was busy; the rest is added.
+        found = {visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits}
+        if self.word is None:
+            return found
+        outside = self.load()[1] * self._access / self.word.servers
+        found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
+        congested = self._congested(uncontended)
+        lasts = congested.real > use.present.real
+        use = _LockUse(np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held)
+        return {**found, **self._holder_waits(use, uncontended)}
+
+    def _congested(self, uncontended: Mapping[int, RandomTime]) -> Array:
+        """Give the number that a congested lock keeps waiting: the largest s with s = n - Z / H(s).
+
+        Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the longer a lock is held and
+        handed over, H(s). So two states can both last, one with few waiting and one with many; mean value takes the second,
+        which lasts longer.
+        """
+        use = self.use
+        members = self._state.members.get(self.queue.name, self._state.others)
+        elsewhere = (members - use.present) / nonzero(use.busy) * use.held
+        (lock, *_) = self.queue.visits
+        present = np.full(1, float(members))
+        for _ in range(CONGESTION_STEPS):
+            congested = _LockUse(present, np.ones(1), use.held)
+            waits = self._holder_waits(congested, uncontended)
+            waited = added(waits.values()) / len(self.queue.visits)
+            held = uncontended[lock.index].mean + waited + self.hand_over(congested.at_hand_over)
+            present = clamped(members - elsewhere / nonzero(held))
+        return present
+
+    def _holder_waits(self, use: _LockUse, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
+        """Give the waits that spinning adds to the holder of the lock, at each visit to the word's station [s]."""
+        found: dict[int, Array] = {}
+        if self.word is None:
+            return found
+        access = self._access / self.word.servers
+        for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
+            if self.lock.kind == "tas":
+                part, _ = self._test_and_set(use.present)
+                found[visit.index] = part * use.present * access
+            elif isinstance(visit.step, LockAccess) and visit.step.releases:
+                found[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
+        return found
+
+    def hand_over(self, waiting: Array) -> Array:
+        """Give the time from a release until the next processor has the lock, of a number of processors that spin [s]."""
+        access = self._access
+        # The laws count the release, which is done while the lock is held.
+        match self.lock.kind:
+            case "tas":
+                law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(waiting, self._pause(), access)
+                taken = law - access
+            case "ticket":
+                taken = TICKET_HANDOFF.equation(waiting, access) - access
+            case _:
+                taken = access
+        whole: Array = taken + self._other_work / (waiting + 1)
+        return whole
 
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
@@ -209,33 +223,23 @@ class SpinLock:
         rest: Array = use.busy * (scv * left + (1 - scv) * clamped(burst - mean))
         return rest
 
-    def _test_and_set(self, state: ArrivalState, numbers: Numbers, spinning: Array) -> tuple[Array, Array]:
+    def _test_and_set(self, spinning: Array) -> tuple[Array, Array]:
         """Give the part of its time that a spinning processor is at the word, and the time y of an access [1, s].
 
         With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of others there: the
         arrival theorem for s spinning processors, solved for y.
         """
-        pause, access = self._pause(state, numbers), numbers[self.lock.access]
-        half = (access * clamped(spinning, 1.0) + self._other_work(state) - pause) / 2
-        alone = self._other_work(state) + access
+        pause, access = self._pause(), self._access
+        half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2
+        alone = self._other_work + access
         time = half + np.sqrt(nonzero(half * half + alone * pause))
         return time / nonzero(time + pause), time
 
-    def _pause(self, state: ArrivalState, numbers: Numbers) -> Array:
+    def _pause(self) -> Array:
         """Give the mean pause between two accesses; pauses that double add up to the wait so far, so the last is as long."""
-        base = numbers[self.lock.base]
+        base = self._numbers[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base
         if self.lock.back_off == "constant":
             return base
-        use = self._use(state)
-        return smallest([base + use.at_hand_over * use.held / 2, numbers[self.lock.most]])
-
-    def _other_work(self, state: ArrivalState) -> Array:
-        """Add up the work of the processors at the word's station that do not spin [s]."""
-        visits = () if self.word is None else self.word.visits
-        return added(state.present[v.index] * state.services[v.index].mean for v in visits if v.index in state.services)
-
-    def _utilization(self, state: ArrivalState) -> Array:
-        visits = () if self.word is None else self.word.visits
-        return added(state.served[v.index] for v in visits if v.index in state.served)
+        return smallest([base + self.use.at_hand_over * self.use.held / 2, self._numbers[self.lock.most]])

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
+from slipstick.method.answers import perturbed
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import Array, NetworkArrays, quotient
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
@@ -88,41 +88,10 @@ class NetworkLayout:
         points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
         return {path: np.broadcast_to(each, (points,)) for path, each in zip(self._exprs, found, strict=True)}
 
-    def perturbed(self, values: Values, names: list[str], step: float) -> dict[str, Array]:
-        """Evaluate at one point, and beside it once for each parameter, moved by a small imaginary step.
-
-        Parameters
-        ----------
-        values : of the parameters at that point
-        names : of the parameters to move
-        step : relative to the parameter's value, or in base units where it is 0 [1]
-
-        Returns
-        -------
-        every number of the network by its place; the parameters' turns follow the point itself [1 + names]
-        """
-        place = {name: 1 + index for index, name in enumerate(names)}
-        here = {
-            name: float(np.atleast_1d(values.get(name, each.value or 0.0))[0])
-            for name, each in self.tape.parameters.items()
-        }
-        moved = {}
-        for index, (path, expr) in enumerate(self._exprs.items()):
-            row = np.zeros(1 + len(names), dtype=complex)
-            if isinstance(expr, Parameter):
-                value, slopes = here[expr.name], {expr.name: 1.0}
-            else:
-                found = self.tape.differentiate(here, index)
-                value, slopes = (
-                    float(found.value[0]),
-                    {name: float(each[0]) for name, each in found.by_parameter.items()},
-                )
-            row += value
-            for name, slope in slopes.items():
-                if name in place:
-                    row[place[name]] += 1j * step * (here[name] or 1.0) * slope
-            moved[path] = row
-        return moved
+    def perturbed(self, here: Mapping[str, float], names: Sequence[str]) -> dict[str, Array]:
+        """Evaluate every number at one point and with each of some parameters moved, see `slipstick.method.answers.perturbed`."""
+        known = {name: here.get(name, each.value or 0.0) for name, each in self.tape.parameters.items()}
+        return dict(perturbed(self._exprs, known, names))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
         """Lay the numbers out for a solver.

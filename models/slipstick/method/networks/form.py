@@ -13,7 +13,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
 from slipstick.late import NDArray, np
 from slipstick.limits import limit
-from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradient, Remarks, Solution, Values, value_at
+from slipstick.method.answers import Columns, CompiledModel, Gradient, Remarks, Solution, Values, complex_step, value_at
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
@@ -462,16 +462,12 @@ class CompiledNetwork(CompiledModel):
         slopes: dict[str, dict[str, float]] = {}
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]
-            arrays = self.compiled.arrays(self.compiled.perturbed(here, some, COMPLEX_STEP))
+            arrays = self.compiled.arrays(self.compiled.perturbed(here, some))
             moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
             if wrong:
                 return Gradient({}, here, self.compiled.tape.parameters)
             for key, each in moved.items():
-                steps = (COMPLEX_STEP * (here[name] or 1.0) for name in some)
-                found = {
-                    name: float(each[1 + at].imag / step)
-                    for at, (name, step) in enumerate(zip(some, steps, strict=True))
-                }
+                found = {name: float(each[at].imag / complex_step(here[name])) for at, name in enumerate(some, 1)}
                 slopes.setdefault(key, {}).update(found)
         rates = frozenset(key for key in slopes if key.startswith("throughput["))
         return Gradient(slopes, here, self.compiled.tape.parameters, rates)

@@ -26,35 +26,18 @@ from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER
 
+_served = "{0[0]} at {0[1]}".format
+_waited = "{0[0]} before {0[1]}".format
+_end = "end of a cycle to {0[0]} at {0[1]}".format
+_abandoned = "{0[0]} abandons {0[1]}".format
+_thinking = "{} thinks".format
+_out = "{} out".format
+_lost = "{} lost".format
+"""Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or of a chain.
 
-def _served(place: Place) -> str:
-    """Give the label of service of a class at a station, which names the place in other ways, too."""
-    return f"{place[0]} at {place[1]}"
-
-
-def _waited(place: Place) -> str:
-    return f"{place[0]} before {place[1]}"
-
-
-def _thinking(chain: str) -> str:
-    return f"{chain} thinks"
-
-
-def _end(place: Place) -> str:
-    return f"end of a cycle to {_served(place)}"
-
-
-def _out(chain: str) -> str:
-    return f"{chain} out"
-
-
-def _lost(chain: str) -> str:
-    return f"{chain} lost"
-
-
-def _abandoned(place: Place) -> str:
-    """Name the tally that counts customers that abandon a queue, and the stream of times after which they do."""
-    return f"{place[0]} abandons {place[1]}"
+`_served` and `_waited` label the time of a class in service and in the queue; the first also names the mark and the tally of the
+place. `_abandoned` names the tally of customers that abandon a queue, and the stream of times after which they do.
+"""
 
 
 class FlatNetwork:

@@ -63,7 +63,7 @@ OUTSIDE = "outside"
 
 MOST_OTHERS = 4096
 OWN_NUMBERS = 20
-"""Numbers that a simulation keeps of an activity under way, beside its account."""
+"""Numbers that a simulation keeps for each branch or item under way, without its account."""
 
 ALL = "all"
 """The name of the group of a population that has one."""
@@ -277,7 +277,7 @@ class _Writer:
         self.builder.repeat(count, lambda: self.write(cycle, of_all), f"phase-{index + 1}:repeat")
 
     def superstep(self, index: int, each: Superstep, member: int) -> None:
-        """Write what one processor does in a superstep."""
+        """Write the activity of one processor in a superstep."""
 
         def body() -> None:
             self.write(each.bodies[member], {})

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.answer import Answer, Value, unit_of
+from slipstick.answer import Value, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.nodes import Parameter, total
 from slipstick.expression.tape import Tape
@@ -50,7 +50,7 @@ def as_value(estimate: Estimate, unit: str) -> Value:
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
-    """Say what was run, why it ended there, and how sure the least sure of the mean times is.
+    """Write what was run, why it ended, and the precision of the least precise mean time.
 
     Parameters
     ----------
@@ -158,7 +158,8 @@ def compared_with_one(
     compiled = ClosedForm(single.model)
     known = {name: each for name, each in given.items() if name in compiled.parameters}
     plain = compiled.points(known).answer(0, shares=False)
-    alone = plain.values["time"] if plain.exact else solve(single.model, known, settings).values["time"]
+    simulated = plain if plain.exact else Answers(_solution(single.model, known, settings)).answer(0)
+    alone = simulated.values["time"]
     if plain.exact:
         alone = replace(alone, low=alone.value, high=alone.value)
     among = values["time"]
@@ -198,29 +199,6 @@ def _relative(time: Value) -> float:
 
 def _within(value: float, half: float) -> Value:
     return Value(value, "1") if math.isnan(half) else Value(value, "1", value - half, value + half)
-
-
-def solve(model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None) -> Answer:
-    """Answer for a model at one point, by simulation; every value with its 95 % interval.
-
-    Parameters
-    ----------
-    model : the system
-    values : parameters that differ from the model's own, in base units
-    simulation : seed, precision (2 % by default) and budget
-
-    Raises
-    ------
-    ModelError : a name is unknown, a value missing, or the model cannot be simulated
-    NoAnswerError : deadlock, saturation, or a time that is undefined
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed_model
-    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
-    >>> answer["time"], answer["throughput"], answer.account
-    (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
-    """
-    return Answers(_solution(model, values or {}, simulation or Simulation())).answer(0)
 
 
 def _solution(model: Model, given: Mapping[str, float], settings: Simulation) -> Solution:
@@ -363,7 +341,7 @@ def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str
 
 
 def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
-    """Estimate what stands beside the account, efficiency and speed-up included where they differ.
+    """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from the account.
 
     The mean time of all executed steps is known from the model; times, the account and pipelines are from the run.
     """
@@ -513,12 +491,19 @@ class CompiledSimulation(CompiledModel):
 
 
 def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
-    """Compile an activity for simulation.
+    """Compile an activity for simulation; every value has its 95 % interval.
 
     Parameters
     ----------
     model : the system
     simulation : seed, precision and budget
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> four = closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4)
+    >>> answer = simulation_of(four, Simulation()).points({}).answer(0)
+    >>> answer["time"], answer["throughput"], answer.account
+    (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
     names = tuple(Tape(model.expressions(unused=True)).parameters)
     return CompiledSimulation(model.name, "time", names, lambda values: _solution(model, values, simulation))

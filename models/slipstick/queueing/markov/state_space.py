@@ -26,6 +26,9 @@ from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, DISCIPLINES, LOSS, RAND
 Destination = tuple[int, int, complex]
 """Class, station and probability of a destination."""
 
+COMPLETION, LOST, ABANDONMENT = range(3)
+"""Kinds of events: the end of a service, a loss at a full station, and a customer that abandons a queue."""
+
 
 @dataclass(frozen=True, eq=False)
 class StateSpace:
@@ -94,17 +97,9 @@ class StateSpace:
         full: NDArray[np.bool_] = self.stations[station].length(rows[:, self.columns(station)]) >= most
         return full
 
-    def completion_event(self, r: int, station: int) -> int:
-        """Number the event that a service ends."""
-        return station * len(self.open_classes) + r
-
-    def loss_event(self, r: int, station: int) -> int:
-        """Number the event that a customer is lost at a full station."""
-        return (len(self.stations) + station) * len(self.open_classes) + r
-
-    def abandonment_event(self, r: int, station: int) -> int:
-        """Number the event that a customer abandons the queue of a station."""
-        return (2 * len(self.stations) + station) * len(self.open_classes) + r
+    def event(self, kind: int, r: int, station: int) -> int:
+        """Number the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`, for a class at a station."""
+        return (kind * len(self.stations) + station) * len(self.open_classes) + r
 
     @property
     def events(self) -> int:
@@ -139,7 +134,7 @@ class StateSpace:
         yield from self._arrivals(rows)
         for (r, at), patience_rate in self.abandonment.items():
             for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
-                base, event = self._replaced(rows[here], at, after), self.abandonment_event(r, at)
+                base, event = self._replaced(rows[here], at, after), self.event(ABANDONMENT, r, at)
                 for next_class, to, part in () if self.open_classes[r] else self.restart[r]:
                     yield from self._moved_to(rows, here, base, patience_rate * waiting * part, (next_class, to), event)
                 if self.open_classes[r]:
@@ -208,7 +203,7 @@ class StateSpace:
     def _departures(
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
     ) -> Iterator[Transitions]:
-        event = self.completion_event(r, at)
+        event = self.event(COMPLETION, r, at)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has none do so either.
         rest = (
             lacking(sum(probability for _, _, probability in self.destinations[r, at])) if self.open_classes[r] else 0
@@ -247,7 +242,7 @@ class StateSpace:
             yield here[refused], self._blocked(rows[here[refused]], source, to), rate[refused], event
         elif len(refused) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is counted once.
-            yield here[refused], rows[here[refused]], rate[refused], self.loss_event(r, to)
+            yield here[refused], rows[here[refused]], rate[refused], self.event(LOST, r, to)
             if self.open_classes[r]:
                 yield here[refused], base[refused], rate[refused], event
             else:

@@ -431,7 +431,7 @@ class Builder:
             self.delay(cost, f"barrier:{name}", stream=f"barrier:{name}:cost")
 
     def await_parties(self, name: str, parties: int, label: str) -> None:
-        """Wait until `parties` customers have arrived; costs nothing else."""
+        """Wait until `parties` customers have arrived, at no cost."""
         barrier = self._barriers.setdefault(name, len(self._barriers))
         self.emit(Op.BARRIER, barrier, parties, self.label(label))
 
