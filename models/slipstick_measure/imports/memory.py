@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from slipstick.errors import SpecError
 from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
@@ -25,31 +26,40 @@ _LINE = 64
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Give each processor its part of the rate of the triad.
+    """Give each processor its part of the rate of the triad, of several runs that of the largest.
 
     Raises
     ------
     SpecError : no triad, no number of threads, or no machine to extend
     """
-    threads, rates = reading.hints.processors, dict[str, tuple[int, float]]()
+    threads, runs = reading.hints.processors, list[dict[str, tuple[int, float]]]()
+    threads_of: list[int | None] = []
     for line, text in enumerate(reading.lines, 1):
         if match := _THREADS.match(text):
             threads = reading.processors(line, "threads", match[1])
         elif (match := _KERNEL.fullmatch(text)) and (rate := reading.number(line, match[1], match[2])) is not None:
-            rates[match[1]] = line, rate
-    if threads is None:
+            if not runs or match[1] in runs[-1]:
+                runs.append({})
+                threads_of.append(threads)
+            runs[-1][match[1]] = line, rate
+    if (reading.hints.processors or threads) is None:
         reading.refuse(1, "", "this STREAM ran without OpenMP, so it says no threads; tell them: --processors N")
-    if "Triad" not in rates or not rates["Triad"][1] > 0:
+    if reading.problems:
+        raise SpecError(reading.problems)
+    told = [(run["Triad"][1], at) for at, run in enumerate(runs) if "Triad" in run]
+    if not told or not max(told)[0] > 0:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
-    line, rate = rates["Triad"]
-    source = f"STREAM triad, {rate:g} MB/s of {threads} threads, {reading.name}:{line}"
+    rate, taken = max(told)
+    rates, used = runs[taken], threads_of[taken] or threads or 1
+    source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
     spec = _machine(reading, "STREAM", base)
-    spec.document["processors"] = {"count": quantity(threads, "", f"threads of the run, {reading.name}", True)}
-    spec.document["memory"] = {"bandwidth": quantity(rate / threads / 1e3, "GB/s", source)}
-    spec.say(
-        "left out: the rates of "
-        + ", ".join(f"{name}, {each:g} MB/s" for name, (_, each) in rates.items() if name != "Triad")
-    )
+    spec.document["processors"] = {"count": quantity(used, "", f"threads of the run, {reading.name}", True)}
+    spec.document["memory"] = {"bandwidth": quantity(rate / used / 1e3, "GB/s", source)}
+    others = [f"{name}, {each:g} MB/s" for name, (_, each) in rates.items() if name != "Triad"]
+    spec.say(f"left out: the rates of {', '.join(others)}")
+    if len(runs) > 1:
+        lines = ", ".join(str(run["Triad"][0]) for run in runs if "Triad" in run and run is not rates)
+        spec.say(f"{len(runs)} runs; the one of the largest triad is taken, those of lines {lines} are left out")
     return spec
 
 
@@ -64,6 +74,8 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     for line, text in enumerate(reading.lines, 1):
         key, equals, value = text.partition("=")
         name = next((name for name, begin in _HPCG.items() if key.strip().startswith(begin)), None)
+        if equals and name and name in found:
+            reading.refuse(line, name, f"stands in line {found[name][0]} already; give the results of one run")
         if equals and name and (number := reading.number(line, name, value)) is not None:
             found[name] = line, number
     if missing := [name for name in ("processes", "rating") if not found.get(name, (0, 0.0))[1] > 0]:

@@ -109,7 +109,9 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     known = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
     where = records[0]
     if not known:
-        why = "there is no latency of messages between two processes; a collective is read by measured and fit"
+        alone = any(run.metric == "bandwidth" for run in two)
+        way = "give the file of its latencies as well" if alone else "a collective is read by measured and fit"
+        why = f"there is no latency of messages between two processes; {way}"
         raise SpecError([where.problem(why, "")])
     if len(names := list(dict.fromkeys(run.region for run in known))) > 1:
         raise SpecError([known[0].problem(f"latencies of several benchmarks, {', '.join(names)}; give one", "")])

@@ -244,6 +244,19 @@ def test_what_a_network_has_not_is_refused_of_jsim(change: str, to: str, message
     assert message in str(found.value)
 
 
+def test_of_several_runs_in_one_file_one_is_taken_and_said_or_asked_for(tmp_path: Path) -> None:
+    stream, hpcg = ((FILES / name).read_text() for name in ("stream.txt", "hpcg.txt"))
+    (tmp_path / "stream.txt").write_text(stream + stream.replace("78820.5", "50000.0"))
+    spec = import_spec([tmp_path / "stream.txt"], base="linux-cluster")
+    assert spec.document["memory"]["bandwidth"]["value"] == "9.85256 GB/s"
+    assert any("2 runs; the one of the largest triad is taken" in words for words in spec.words)
+    (tmp_path / "hpcg.txt").write_text(2 * hpcg)
+    with pytest.raises(SpecError, match="stands in line 5 already; give the results of one run"):
+        import_spec([tmp_path / "hpcg.txt"], base="linux-cluster")
+    with pytest.raises(SpecError, match="give the file of its latencies as well"):
+        import_spec([FILES / "osu_bw.txt"], placement="node")
+
+
 def shared_class_of_jsim() -> str:
     """Two streams of which both become a third class at the second of two shared servers; times under the name that some files have."""
     strategy = 'classPath="jmt.engine.NetStrategies.{}"'
