@@ -90,9 +90,7 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
 
 def _reference(answers: Sequence[Answer]) -> Answer | None:
     """Choose the reference of the comparison."""
-    told = [
-        answer for answer in answers if any(answer.values[name].value is not None for name in _values_compared(answer))
-    ]
+    told = [each for each in answers if any(each.values[name].value is not None for name in _values_compared(each))]
     simulated = [answer for answer in told if answer.converged is not None]
     exact = [answer for answer in told if answer.exact]
     return next(iter([*simulated, *exact, *told]), None)
@@ -145,14 +143,13 @@ def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tupl
 
 
 def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, bool]:
-    within = f"{method} is" if method == EXACT else f"{method} is exact and"
+    said, claims = ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     if place <= 1:
-        return f"{within} within the interval of {reference} ({_percent(off)} its mean)", True
+        return f"{method} {said} within the interval of {reference} ({_percent(off)} its mean)", True
     if place <= EDGE:
-        words = f"{within} at the edge of the interval of {reference} ({_percent(off)} its mean)"
+        words = f"{method} {said} at the edge of the interval of {reference} ({_percent(off)} its mean)"
         return f"{words}; one in twenty is, by chance", True
-    claims = f"{method} is" if method == EXACT else f"{method} claims to be exact, but is"
-    return f"{claims} {_percent(off)} {reference}, outside its interval", False
+    return f"{method} {claims} {_percent(off)} {reference}, outside its interval", False
 
 
 def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:

@@ -837,12 +837,13 @@ def check_counter(step: UnitStep, resources: Mapping[str, Resource]) -> None:
 
 
 def _check_waits(model: Model) -> None:
-    """Refuse waits that nothing ends, and pools that not all processors ask.
+    """Refuse waits that nothing ends, units that only grow, and pools that not all processors ask.
 
     A signal is the last step in a monitor, because its processor leaves the monitor. A processor that waits in a monitor
     holds no other lock, because it would keep that lock while it waits.
     """
-    given = {node.counter for node in each_once(model.bodies) if isinstance(node, SignalUnit)}
+    steps = [node for node in each_once(model.bodies) if isinstance(node, UnitStep)]
+    given, taken = ({each.counter for each in steps if isinstance(each, kind)} for kind in (SignalUnit, WaitUnit))
 
     def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
         if isinstance(node, Ask) and (around or model.population.open):
@@ -860,6 +861,8 @@ def _check_waits(model: Model) -> None:
         monitor, waits = model.monitor_of(node.counter), isinstance(node, WaitUnit)
         if waits and node.counter not in given:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
+        if not (waits or node.counter in taken or model.population.finite):
+            raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
         held = [each.resource for each in around if isinstance(each, Hold)]
         if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
             raise ModelError(
