@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slipstick.answer import Answer, Limit, Takeover, Value
+from slipstick.answer import HELD, Answer, Limit, Takeover, Value
 from slipstick.expression.nodes import TIME
 from slipstick.report.answer import answer_text, answers_text
-from slipstick.report.formatting import WIDTH, plain_table
+from slipstick.report.formatting import WIDTH, plain_table, telling
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
@@ -135,3 +135,19 @@ def test_a_table_is_parted_before_its_words_are_broken() -> None:
     text = plain_table(["value", "mean-value (exact)", "simulation"], rows, [1, 2], width=60)
     assert text.count("processors_lost[lock:table]") == 2
     assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_bound_within_the_interval_is_no_doubt_of_the_heading() -> None:
+    """As in tables: the mean of a run is on either side of a bound that is the expectation itself."""
+    beyond = "throughput is below 0.9 1/s"
+    made = Answer("m", "simulation", values={"time": Value(1.0, "s", 0.9, 1.1)}, converged=True, bound=beyond)
+    assert beyond in answer_text(made)
+    assert answer_text(replace(made, bound=f"{beyond}{HELD}")).startswith(
+        "m by simulation: estimated, each value with its interval\n"
+    )
+
+
+def test_what_is_the_same_in_every_row_does_not_run_into_its_title() -> None:
+    head = ["case", "time <= 7", "slack of 1", "cost"]
+    rows = [[f"a{cost}", "6 s", "1 s", cost] for cost in "123"]
+    assert telling(head, rows)[0] == "In every row: time <= 7: 6 s, slack of 1: 1 s."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer, Limit, Value
+from slipstick.answer import HELD, Answer, Limit, Value
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -220,7 +220,8 @@ def _heading(answer: Answer) -> str:
         line = f"{answer.model} by {answer.method}: exact"
     else:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
-    line += f". {answer.bound}" if answer.bound else ""
+    # A bound that an interval holds is no doubt.
+    line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
     line += f". No error is promised: {answer.error}" if answer.error else ""
     where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
     return "\n".join([wrapped(line, _INDENT), *where])

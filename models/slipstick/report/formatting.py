@@ -268,7 +268,9 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
     kept = [at for at in told if at not in alike]
     if len(kept) < 2:
         return "", told or list(range(len(head)))
-    return f"In every row: {', '.join(f'{head[at]} {columns[at][0]}' for at in alike)}." if alike else "", kept
+    # A title that ends in a number, such as a condition, does not run into its value.
+    same = [f"{head[at]}{':' if head[at][-1:].isdigit() else ''} {columns[at][0]}" for at in alike]
+    return f"In every row: {', '.join(same)}." if same else "", kept
 
 
 def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
