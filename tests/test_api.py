@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -82,9 +83,26 @@ class TestLoad:
         assert str(caught.value).startswith(message)
 
     def test_other_kinds_are_refused_with_those_that_load(self) -> None:
-        with pytest.raises(UnknownNameError) as caught:
+        with pytest.raises(ModelError) as caught:
             load("trend/anything")
-        assert "known: machine, network, activity, queueing-network, or a model by its name" in str(caught.value)
+        assert str(caught.value) == "a trend cannot be loaded by itself; load takes a model, a machine or a network"
+
+    def test_a_dict_stands_for_a_file(self) -> None:
+        activity = {"activity": 1, "population": {"processors": 2}, "cycle": [{"name": "work", "delay": "1 s"}]}
+        shop = {"queueing-network": 1, "classes": {"r": {"arrivals": 0.5}}, "stations": {"a": {"service": {"r": 1.0}}}}
+        loaded = load(activity)
+        assert isinstance(loaded, Model)
+        assert solve(activity)["time"] == solve(loaded)["time"] == 1.0
+        assert solve(shop, {"classes.r.arrivals": [0.25, 0.5]})["response_time[r]"].tolist() == [4 / 3, 2.0]
+        assert (
+            run({"study": 1, "base": {"model": activity}, "what_if": {"b": {"cycle.work.delay": 3}}}).cases["b"]["time"]
+            == 3
+        )
+        machine = load({"machine": 1, "extends": "rs6000-43p-atm"})
+        assert isinstance(machine, Machine)
+        assert machine.network.medium == "switched"
+        with pytest.raises(SpecError, match=re.escape("model=: cycel: unknown key; did you mean 'cycle'?")):
+            solve({"activity": 1, "cycel": []})
 
 
 class TestOnePoint:
@@ -145,6 +163,14 @@ class TestOnePoint:
                 "a model that is built already takes no machine=",
             ),
             (lambda: solve(3), "solve takes a model, not a int; wrap an activity"),  # type: ignore[call-overload]
+            (
+                lambda: solve(OPERATION, machine=load("machine/rs6000-43p-atm")),  # type: ignore[call-overload]
+                "machine= takes a name, a file, or a dict of what the file would hold, not a Machine",
+            ),
+            (
+                lambda: run({"study": 1, "base": {"model": "lock-and-bus"}}).cases["bas"],
+                "there is no case 'bas'; did you mean 'base'?",
+            ),
         ],
     )
     def test_what_is_wrong_is_named(self, ask: Callable[[], Any], message: str) -> None:

@@ -22,7 +22,7 @@ class Strange(Activity):
 def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
     with pytest.raises(AttributeError) as caught:
         slipstick.solver  # type: ignore[attr-defined]  # noqa: B018
-    assert str(caught.value) == "module 'slipstick' has no attribute 'solver'"
+    assert str(caught.value) == "module 'slipstick' has no attribute 'solver'; did you mean 'solve'?"
 
 
 def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:

@@ -72,9 +72,9 @@ def test_arrays_of_two_dimensions_are_refused() -> None:
 
 
 def test_what_is_no_model_is_not_loaded() -> None:
-    with pytest.raises(UnknownNameError) as caught:
+    with pytest.raises(ModelError) as caught:
         load("technology/now")
-    assert str(caught.value).startswith("there is no kind to load 'technology'")
+    assert str(caught.value).startswith("a technology cannot be loaded by itself; ")
 
 
 def test_a_machine_takes_no_workload() -> None:

@@ -46,6 +46,8 @@ def __getattr__(name: str) -> object:
     if name == "__all__":
         return list(names)
     if name not in names:
-        raise AttributeError(f"module 'slipstick' has no attribute {name!r}")
+        from slipstick.errors import did_you_mean
+
+        raise AttributeError(f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(names))}")
     globals()[name] = found = getattr(import_module(names[name]), name)
     return found

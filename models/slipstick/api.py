@@ -1,7 +1,7 @@
 """The Python interface: `load`, `solve`, `sweep`, `run` and `dump`, which take what the command line takes.
 
 A model is named as `slipstick solve` names it (a program, an activity, a queueing network, ``law/NAME``, a file), or is
-an object. Values go by path; each is text with its unit, as on the command line, or a number in base units (s, B, 1/s).
+a dict of what a file would hold, or an object. Values go by path; each is text with its unit, as on the command line, or a number in base units (s, B, 1/s).
 Where values are arrays, `solve` answers at all points at once.
 
 Why this shape: what a call does not use is not imported. A model that is built already needs no specs, and no study.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
-from slipstick.errors import ModelError, NoAnswerError, UnknownNameError, did_you_mean
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.limits import limited
 from slipstick.units import in_base_units, to_base
 
@@ -110,7 +110,7 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
 
 
 def load(
-    reference: Reference,
+    reference: Spec,
     *,
     machine: Spec | None = None,
     workload: Reference | None = None,
@@ -123,7 +123,8 @@ def load(
     ----------
     reference : a model by the name or file that `slipstick solve` takes (``lock-and-bus``, ``dvsm/diff-request``,
         ``law/flow-line``, ``mine.yaml``), or ``KIND/NAME`` of the catalogue: ``machine/NAME``, ``network/NAME``,
-        ``activity/NAME``, ``queueing-network/NAME``; the file of a machine or network will do as well
+        ``activity/NAME``, ``queueing-network/NAME``; the file of a machine or network; or a dict of what a file would hold,
+        whose first key is the kind
     machine, workload, technology : what a program runs on, its inputs, the technology: names, files, or in place as dicts
     set : values by path, laid over what the files say: text with a unit, or numbers in base units
 
@@ -135,7 +136,7 @@ def load(
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
-    UnknownNameError : the kind is none of those above
+    ModelError : the kind is none of those above
 
     >>> from slipstick import load
     >>> load("machine/rs6000-43p-atm").network.medium
@@ -147,22 +148,27 @@ def load(
     from slipstick.schema.inputs import FILES, build, resolve
     from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called
 
-    name, library = os.fspath(reference), Library()
+    library = Library()
+    name = str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
     prefix, _, rest = name.partition("/")
-    kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
+    if isinstance(reference, Mapping):
+        kinds = [name]
+    else:
+        kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
     if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
         kinds = [prefix]
     kind = next((each for each in (*FILES, *HARDWARE) if each in kinds), kinds[0] if kinds else "")
     if kind in HARDWARE:
         _refuse_others(kind, machine=machine, workload=workload, technology=technology)
-        return _hardware(kind, name, set or {}, library)
+        tree = _node(reference, "load") if isinstance(reference, Mapping) else library.load(kind, name, _mark("load"))
+        return _hardware(kind, Path(name).stem, tree, set or {}, library)
     if kind == "study":
         raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
-    if kind and kind not in FILES:
-        raise UnknownNameError("kind to load", kind, (*HARDWARE, *FILES, "or a model by its name"))
+    if kind in KINDS and kind not in FILES:
+        raise ModelError(f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network")
     if prefix == "law" and not set and rest in LAWS:
         return LAWS[rest]
-    references = {"model": name, "machine": machine, "workload": workload, "technology": technology}
+    references = {"model": reference, "machine": machine, "workload": workload, "technology": technology}
     return build(resolve(_settings(references, set or {}), library)).model
 
 
@@ -180,18 +186,16 @@ class SolveOptions(TypedDict, total=False):
 # A mapping of single values is one of values or arrays as well; the first signature that fits is meant.
 @overload
 def solve(  # type: ignore[overload-overlap]
-    model: Reference | Object, set: AxesToFile, **options: Unpack[SolveOptions]
+    model: Spec | Object, set: AxesToFile, **options: Unpack[SolveOptions]
 ) -> StreamedSweep: ...
 @overload
 def solve(  # type: ignore[overload-overlap]
-    model: Reference | Object, set: Mapping[str, Value] | None = None, **options: Unpack[SolveOptions]
+    model: Spec | Object, set: Mapping[str, Value] | None = None, **options: Unpack[SolveOptions]
 ) -> Answer: ...
 @overload
+def solve(model: Spec | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]) -> Sweep: ...
 def solve(
-    model: Reference | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]
-) -> Sweep: ...
-def solve(
-    model: Reference | Object,
+    model: Spec | Object,
     set: Mapping[str, Any] | None = None,
     *,
     machine: Spec | None = None,
@@ -205,7 +209,8 @@ def solve(
 
     Parameters
     ----------
-    model : a model by the name or file that `slipstick solve` takes, or an object: what `load` and the constructors give
+    model : a model by the name or file that `slipstick solve` takes, a dict of what the file would hold, or an object: what
+        `load` and the constructors give
     set : values by path that differ from the model's own: text with a unit, or numbers in base units. With arrays or
         lists of equal length the model is solved at as many points; single values hold at all of them. `sweep` gives every
         combination instead
@@ -244,7 +249,7 @@ def solve(
     [0.9, 1.2, 1.8, 2.8]
     """
     with limited(limits or {}):
-        if not isinstance(model, str | os.PathLike):
+        if not isinstance(model, str | os.PathLike | Mapping):
             _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
             return _solve_object(model, set or {}, method, simulation)
         references = {"model": model, "machine": machine, "workload": workload, "technology": technology}
@@ -445,6 +450,10 @@ def _settings(
     """Collect everything that a model from the catalogue or a file is solved with, by path."""
     from slipstick.schema.inputs import SECTION
 
+    for path, spec in references.items():
+        if not isinstance(spec, str | os.PathLike | Mapping | None):
+            what = type(spec).__name__
+            raise ModelError(f"{path}= takes a name, a file, or a dict of what the file would hold, not a {what}")
     settings = {path: _reference(each, path) for path, each in references.items() if each is not None}
     for path, value in values.items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
@@ -490,20 +499,21 @@ def _mark(place: str) -> Mark:
     return Mark(place, 0, 0)
 
 
-def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
-    """Load a machine or a network of the catalogue, or of a file."""
+def _hardware(
+    kind: str, name: str, tree: Node, values: Mapping[str, Any], library: Library
+) -> Machine | SharedMemory | Network:
+    """Make a machine or a network of its spec, with values laid over it."""
     from slipstick.schema.kinds.quantity import hardware_of, validate
     from slipstick.schema.library import spec_model
     from slipstick.schema.text import Table
     from slipstick.schema.text import replace as replaced
 
-    tree: Node = library.load(kind, name, _mark("load"))
     for path, value in values.items():
         tree = replaced(tree, path, _written(value) if isinstance(value, str) else _node(value, "set"))
     assert isinstance(tree, Table)
     tree = library.resolve(kind, tree)
     prefix = "machine" if kind == "machine" else "machine.network"
-    return hardware_of(validate(spec_model(kind, tree), tree), Path(name).stem, prefix)
+    return hardware_of(validate(spec_model(kind, tree), tree), name, prefix)
 
 
 def _refuse_others(what: str, **given: object) -> None:

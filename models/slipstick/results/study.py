@@ -437,6 +437,13 @@ class Agreement:
     exact: tuple[str, ...] = ()
 
 
+class NamedAnswers(dict[str, Answer]):
+    """Answers by case; a name that is not there is refused with the nearest one."""
+
+    def __missing__(self, name: str) -> Answer:
+        raise UnknownNameError("case", name, list(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Results(Labelled, ShownAsTables):
     """Everything that a study found.

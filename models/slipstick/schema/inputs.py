@@ -34,7 +34,16 @@ from slipstick.schema.kinds.quantity import (
     validate,
     with_sources,
 )
-from slipstick.schema.library import TECHNOLOGY, Library, is_file_name, kinds_called, names, spec_model, unknown_name
+from slipstick.schema.library import (
+    TECHNOLOGY,
+    Library,
+    is_file_name,
+    kind_of,
+    kinds_called,
+    names,
+    spec_model,
+    unknown_name,
+)
 from slipstick.schema.text import (
     STANDARD_INPUT,
     Entry,
@@ -256,12 +265,16 @@ def resolve(settings: Settings, library: Library) -> Inputs:
 def _what(settings: Settings, library: Library) -> Inputs:
     """Lay out what is to be solved."""
     model = settings.get("model") or _model_named(settings, library)
-    reference = reference_name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
+    if isinstance(model, Table) and (kind := kind_of(model)) in FILES:  # written in place
+        return _file_inputs(kind, "model", library.resolve(kind, model), settings, values, library)
+    reference = reference_name(model, "model")
     if reference.startswith("law/"):
         return _law_inputs(reference, model, settings, values, library)
     if kind := _kind_of_file(reference, model, library):
-        return _file_inputs(kind, reference, model, settings, values, library)
+        name = "standard-input" if reference == STANDARD_INPUT else re.sub(r"\.ya?ml$", "", Path(reference).name)
+        tree = library.load(kind, reference, model.mark, "model")
+        return _file_inputs(kind, name, tree, settings, values, library)
     if reference in PROGRAMS:
         from slipstick.schema.programs import program_inputs
 
@@ -302,22 +315,14 @@ def _kind_of_file(reference: str, model: Node, library: Library) -> str:
     return kind if kind in FILES else "activity"
 
 
-def _file_inputs(
-    kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
-) -> Inputs:
+def _file_inputs(kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library) -> Inputs:
     _refuse("workload", FILES[kind], settings)
     if kind != "activity":
         _refuse_technology(FILES[kind], settings)
-    tree = library.load(kind, reference, model.mark, "model")
     if "machine" in settings:
         tree = Table(
             {**tree.entries, "machine": Entry(settings["machine"].mark, machine_tree(settings, library))}, tree.mark
         )
-    name = (
-        "standard-input"
-        if reference == STANDARD_INPUT
-        else Path(reference).name.removesuffix(".yaml").removesuffix(".yml")
-    )
     laid, notes = with_technology(tree, name, (), settings, values, library)
     return Inputs(kind, name, laid, spec_model(kind, laid), library, notes=notes)
 

@@ -23,7 +23,7 @@ from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
-from slipstick.results.study import Results, Sweep, Timeline, split_name
+from slipstick.results.study import NamedAnswers, Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (
@@ -339,7 +339,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         title=spec.title or study.name,
         text=spec.text,
         source=spec.sources.get(spec.source, spec.source),
-        cases=answers,
+        cases=NamedAnswers(answers),
         settings={name: shown(settings, base) for name, settings in cases.items()},
         sweeps=sweeps,
         hashes=study.hashes,
