@@ -172,7 +172,8 @@ class Tape:
         labels = {register: label for register, label in self._booked.items() if register in bars}
         for register, label in labels.items():
             # One label may stand at several places, such as the idle time of each phase.
-            part = spread(register) * bars[register]
+            with np.errstate(all="ignore"):
+                part = spread(register) * bars[register]
             booked[label] = booked[label] + part if label in booked else part
         return Derivatives(
             value=spread(self._outputs[output]),

@@ -966,12 +966,21 @@ class ClosedForm(CompiledModel):
             remarks=lambda index: (
                 Remarks(failed=saturated[index])
                 if index in saturated
-                else self._remarks(at(whole.value, index), (*left_out.notes(index), *deadlocks.get(index, ())))
+                else self._remarks(
+                    at(whole.value, index), at(size, index), (*left_out.notes(index), *deadlocks.get(index, ()))
+                )
             ),
             gradient=lambda index: _gradient(self.quantity, whole, self.tape, index),
         )
 
-    def _remarks(self, time: float, left_out: tuple[str, ...]) -> Remarks:
+    def _remarks(self, time: float, size: float, left_out: tuple[str, ...]) -> Remarks:
+        counted = bool(self.model.population.groups)
+        if counted and size < 1:
+            return Remarks(
+                failed=f"the population of {self.model.name} comes out as {size:g} processors; one or more work"
+            )
+        if counted and size != math.floor(size):
+            left_out = (f"{size:g} processors are no whole number; each formula takes them as they are", *left_out)
         if not (math.isfinite(time) and time >= 0):
             cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
             return Remarks(failed=f"the time of {self.model.name} comes out as {time!r} s: {cause}")

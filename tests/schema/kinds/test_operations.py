@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
-from slipstick.errors import SpecError
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.law import LAWS
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 
@@ -53,6 +53,16 @@ def test_a_network_of_a_latency_and_a_rate_has_nothing_else(tmp_path: Path) -> N
     head = HEAD.replace("gpu-node-h100", str(tmp_path / "own.yaml"))
     path = activity(tmp_path, "{message: 1 MB}", "{flops: 4 GFlop}", head=head)
     assert time_of(path) == pytest.approx(1.5e-6 + 40e-6 + 2e-3, rel=1e-12)
+
+
+def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_path: Path) -> None:
+    head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace("cycle:", "parameters: {n: 16}\ncycle:")
+    path = activity(tmp_path, "{collective: barrier}", head=head)
+    assert not any("whole number" in note for note in solve(path).notes)
+    (note,) = (each for each in solve(path, {"parameters.n": 5}).notes if "whole number" in each)
+    assert note == "2.5 processors are no whole number; each formula takes them as they are"
+    with pytest.raises(NoAnswerError, match=r"comes out as 0.5 processors; one or more work"):
+        solve(path, {"parameters.n": 1})
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: f"{each.operation}-{each.name}")
