@@ -412,17 +412,11 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
     if time.kind == "constant" or np.all(count.real == 1):
         return time
     if time.kind == "exponential":
-        harmonic, squares = _harmonic(count)
+        terms, index = 1.0 / np.arange(1, int(np.max(count.real)) + 1), np.rint(count.real).astype(int)
+        harmonic, squares = (np.append(0.0, np.cumsum(each))[index] for each in (terms, terms**2))
         return RandomTime(time.mean * harmonic, time.variance * squares)
     found = _integrated([time], [count], np.zeros(1))
     return replace(found, mean=largest([found.mean, time.mean]))
-
-
-def _harmonic(count: Array) -> tuple[Array, Array]:
-    """Sum 1/k and 1/k^2 up to each whole count."""
-    terms = 1.0 / np.arange(1, int(np.max(count.real)) + 1)
-    index = np.rint(count.real).astype(int)
-    return np.append(0.0, np.cumsum(terms))[index], np.append(0.0, np.cumsum(terms**2))[index]
 
 
 def _of_exponentials(means: Sequence[Array]) -> RandomTime:
@@ -456,19 +450,23 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
         # ends (40 times, tests/test_random_times.py).
         order = order[..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)]
     panels = np.take_along_axis(panels, order, axis=-1)
-    width = panels[..., 1:] - panels[..., :-1]
-    nodes = panels[..., :-1, None] + width[..., None] * (0.5 + 0.5 * _NODES)
+    nodes, weights = _gauss(panels)
     with np.errstate(all="ignore"):
         below = np.ones(1)
         for fit in fits:
             below = below * fit.distribution(nodes)
     beyond = 1.0 - below
-    weights = 0.5 * _WEIGHTS * width[..., None]
     first = np.sum(weights * beyond, axis=(-1, -2))
     second = np.sum(weights * beyond * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
     mean = low + first
     # What the fit adds to a mean of 0 is no time.
     return RandomTime(np.where(mean.real > 1e-200, mean, 0 * mean), second - first * first)
+
+
+def _gauss(panels: Array) -> tuple[Array, Array]:
+    """Give the points and weights of Gauss's rule on panels [..., panels, points]."""
+    width = (panels[..., 1:] - panels[..., :-1])[..., None]
+    return panels[..., :-1, None] + width * (0.5 + 0.5 * _NODES), 0.5 * _WEIGHTS * width
 
 
 class FittedDistribution:
@@ -543,10 +541,7 @@ class FittedDistribution:
         first, last = starts[..., 0], starts[..., -1]
         low, high = first + self.low, last + self._end(starts.shape[-1])
         edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
-        panels = np.stack(np.broadcast_arrays(*edges), axis=-1)
-        width = panels[..., 1:] - panels[..., :-1]
-        nodes = panels[..., :-1, None] + width[..., None] * (0.5 + 0.5 * _NODES)
-        weights = 0.5 * _WEIGHTS * width[..., None]
+        nodes, weights = _gauss(np.stack(np.broadcast_arrays(*edges), axis=-1))
         flat = (*nodes.shape[:-2], -1)
         return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low
 

@@ -487,7 +487,9 @@ class Isoefficiency:
         if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
             return None
         roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
-        found = [each for each in roots if self._is_ours(each)]
+        values = [complex(each.subs(self._numbers).subs(self.run.processors, 1000)) for each in roots]
+        # The root that is a size is real and positive, at any number of processors.
+        found = [root for root, at in zip(roots, values, strict=True) if abs(at.imag) < 1e-9 * abs(at) and at.real > 0]
         return sympy.simplify(self.run.work.subs(n, found[0])) if len(found) == 1 else None
 
     def size(self, processors: Array) -> Array:
@@ -571,11 +573,6 @@ class Isoefficiency:
     @property
     def _numbers(self) -> dict[Any, float]:
         return {**self.run.values, self.ratio_symbol: self.ratio}
-
-    def _is_ours(self, root: Any) -> bool:
-        """Say whether a root is a size, by its value at 1000 processors."""
-        value = complex(root.subs(self._numbers).subs(self.run.processors, 1000))
-        return abs(value.imag) < 1e-9 * abs(value) and value.real > 0
 
 
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:

@@ -189,7 +189,9 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
         i = np.arange(min(n, last) + 1)
         rest = _log_choose(last, i) + (last - i) * np.log(load) - (n - i) * np.log(top)
         rest = rest - (n - i + 1) * np.log(1 - load / top) + a[:, last, None]
-        rows.append(_log_sum(np.concatenate([terms, rest], axis=1)))
+        logs = np.concatenate([terms, rest], axis=1)
+        largest = logs.real.max(axis=1, keepdims=True)
+        rows.append(np.log(np.exp(logs - largest).sum(axis=1)) + largest[:, 0])
     return np.stack(rows, axis=1)
 
 
@@ -197,12 +199,6 @@ def _log_choose(n: Array | int, k: Array | int) -> Array:
     table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))])
     chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
     return chosen
-
-
-def _log_sum(terms: Array) -> Array:
-    top = terms.real.max(axis=1, keepdims=True)
-    total: Array = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
-    return total
 
 
 def whole_solution(

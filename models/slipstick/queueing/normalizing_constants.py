@@ -15,7 +15,7 @@ recurrences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 from math import isqrt, prod
@@ -231,12 +231,12 @@ def geometric(series: Array, *paces: Array) -> Array:
         return series.astype(kind, copy=False)
     terms: list[Any] = list(series.T.astype(kind)) if points > 1 else series[0].astype(kind).tolist()
     for pace in paces if points > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
-        terms = list(accumulate(terms, _geometric_step(pace)))
+
+        def step(before: Any, term: Any, pace: Any = pace) -> Any:
+            return term + pace * before
+
+        terms = list(accumulate(terms, step))
     return np.ascontiguousarray(np.array(terms, dtype=kind).reshape(length, points).T)
-
-
-def _geometric_step(pace: Any) -> Callable[[Any, Any], Any]:
-    return lambda before, term: term + pace * before
 
 
 def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
@@ -462,36 +462,24 @@ class _Grid:
     def repeated(self, planes: Array, pace: Array) -> Array:
         """Give all planes of planes / (1 - B), with the paces (P, R) of one station."""
         return np.stack(
-            [plane[..., 0].copy() for plane in self.sweep(planes, _duplicates(pace[:, :, None]), 1)], axis=1
+            [plane[..., 0].copy() for plane in self.sweep(planes, _steps(pace[:, :, None], np.ones((1, 1))), 1)], axis=1
         )
 
 
-def _cascade(pace: Array) -> Array:
-    """Give the matrix of a row of single servers, each fed by the one before: (P, R K, K)."""
-    points, classes, stations = pace.shape
-    upper = np.triu(np.ones((stations, stations)))
-    steps: Array = (pace[:, :, :, None] * upper).reshape(points, classes * stations, stations)
-    return steps
-
-
-def _duplicates(pace: Array) -> Array:
-    """Give the matrix of each station alone: (P, R K, K)."""
-    points, classes, stations = pace.shape
-    steps: Array = (pace[:, :, :, None] * np.eye(stations)).reshape(points, classes * stations, stations)
-    return steps
+def _steps(pace: Array, linked: Array) -> Array:
+    """Give the matrices M_r of `_Grid.sweep` below each other, by the paces (P, R, K) and which columns (K, J) a station feeds."""
+    return np.asarray((pace[..., None] * linked).reshape(len(pace), -1, linked.shape[1]))
 
 
 def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array, Array]:
     """Give G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
-    points, classes, stations = pace.shape
+    stations = pace.shape[2]
     if stations == 0:
         return (*grid.ends(start), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once more.
-    twice = np.zeros((points, classes, 2 * stations, 2 * stations), dtype=pace.dtype)
-    twice[:, :, :stations, :stations] = pace[:, :, :, None] * np.triu(np.ones((stations, stations)))
-    twice[:, :, :stations, stations:] = pace[:, :, :, None]
-    twice[:, :, stations:, stations:] = pace[:, :, :, None] * np.eye(stations)
-    planes = grid.sweep(start, twice.reshape(points, -1, 2 * stations), 2 * stations)
+    every = np.ones((stations, stations))
+    linked = np.block([[np.triu(every), every], [0 * every, np.eye(stations)]])
+    planes = grid.sweep(start, _steps(np.tile(pace, 2), linked), 2 * stations)
     for _ in range(grid.planes - 2):
         next(planes)
     before = grid.less(next(planes))
@@ -506,7 +494,7 @@ def _with_several(
     stations = load.shape[2]
     base, singles = start, [k for k in range(stations) if k not in several]
     if singles:
-        planes = grid.sweep(start, _cascade(pace[:, :, singles]), len(singles))
+        planes = grid.sweep(start, _steps(pace[:, :, singles], np.tri(len(singles)).T), len(singles))
         base = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, base))
     shown: list[Array | None] = [None] * stations
@@ -522,7 +510,7 @@ def _with_several(
         queue[:, :, k] = load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
     if singles:
         whole = _serve(grid, others, load[:, :, k], pace[:, :, k], several[k])
-        planes = grid.sweep(whole, _duplicates(pace[:, :, singles]), len(singles))
+        planes = grid.sweep(whole, _steps(pace[:, :, singles], np.eye(len(singles))), len(singles))
         for _ in range(grid.planes - 2):
             next(planes)
         queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]

@@ -256,7 +256,7 @@ class Quantiles:
         below = np.cumsum(counts.sum(axis=0))
         middle = _bin_mean(below, sums, p)
         k = len(sections) - bool(self._part_size)
-        if k < 8:
+        if k < 8:  # too few sections for the error of a fraction
             return Estimate(middle)
         parts = np.array([[_fraction_below(each, p, below)] for each in counts[:k]]).ravel()
         error = t_quantile(level, k - 1) * float(parts.std(ddof=1)) / math.sqrt(k)
@@ -389,6 +389,7 @@ def precise_enough(estimate: Estimate, precision: float) -> bool:
 
 
 MOST_ROWS = 1024
+"""Rows that are kept of a run; of more, every second one is dropped. A batch is then at least 16 of 512 rows."""
 
 
 class AnyKernel(Protocol):

@@ -63,6 +63,11 @@ _GROWTH = (1.5, 8.0)
 """Least and largest factor by which replications that are not precise enough are made longer; they start again."""
 
 _MARGIN = 1.1
+"""Factor beyond the length by which the interval would just be narrow enough, so that the next round is usually the last."""
+
+_SPACING = 1.25
+"""Factor between the lengths at which a run is judged: at most a quarter of it is more than needed, and the judgements, each one
+more chance to stop at an interval that is narrow by luck, are few."""
 
 _MAKE: dict[str, Callable[[Plan, int, int], AnyKernel]] = {"plain": Kernel, "compiled": CompiledKernel}
 
@@ -119,7 +124,11 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings = replace(settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1)))
     if plan.once:
         return _with_kernel(plan, settings, _programs)
-    return _with_kernel(plan, settings, _replicated if settings.replications > 1 and plan.random else _single_run)
+    if settings.replications > 1 and plan.random:
+        return _with_kernel(plan, settings, _replicated)
+    return _with_kernel(
+        plan, settings, lambda plan, given: _estimated(plan, given, [_steady(Replication(plan, given, 0))])
+    )
 
 
 def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]) -> Result:
@@ -136,11 +145,6 @@ def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulati
     if not alone and found.stopped == "events":
         found = run(plan, compiled)
     return replace(found, settings=settings)
-
-
-def _single_run(plan: Plan, settings: Simulation) -> Result:
-    """Run one long replication."""
-    return _estimated(plan, settings, [_steady(Replication(plan, settings, 0))])
 
 
 def _replicated(plan: Plan, settings: Simulation) -> Result:
@@ -193,7 +197,7 @@ def _steady(replication: Replication) -> ReplicationResult:
                 elif row[layout.order] >= settings.events:
                     stopped = "events"
                 elif record.seen >= look_at:
-                    look_at = int(look_at * 1.25) + 1
+                    look_at = int(look_at * _SPACING) + 1
                     if settings.cycles is None and _estimated(plan, settings, [_without_warm_up(record)]).converged:
                         stopped = "precision"
     except KeyboardInterrupt:
@@ -307,7 +311,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
                 stopped = _program_stops(plan, settings, rows, events, look_at, least)
                 if stopped:
                     break
-            look_at = int(look_at * 1.25) + 1
+            look_at = int(look_at * _SPACING) + 1
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))

@@ -511,22 +511,17 @@ class Recursion:
         So a maximum of random times R is split by R dE/dR, and the parts add up to the time (Euler's theorem).
         """
         rows, labels = len(next(iter(solved.numbers.values()))), self.labels
-        found: dict[str, Array] = {}
+        found, fixed = dict[str, Array](), solved.state.first.found
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
             some = labels[start : start + at_once]
             unit = 1j * COMPLEX_STEP * np.eye(len(some))
             factors = {label: (1 + unit[:, index])[:, None] for index, label in enumerate(some)}
-            table = np.broadcast_to(np.imag(self._scaled_time(solved, factors)) / COMPLEX_STEP, (len(some), rows))
-            found.update(zip(some, table, strict=True))
+            traversal = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, fixed)
+            more = added(each * factors.get(name, 1.0) for name, each in fixed.shortfalls.items())
+            slopes = np.imag(cycle_time(traversal, self.tree.root).mean + more) / COMPLEX_STEP
+            found.update(zip(some, np.broadcast_to(slopes, (len(some), rows)), strict=True))
         return not_negative(found)
-
-    def _scaled_time(self, solved: SolvedPopulation, factors: Mapping[str, Array]) -> Array:
-        """Give the time of a cycle with the times of each label scaled by a factor [s]."""
-        found = solved.state.first.found
-        traversal = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, found)
-        time = cycle_time(traversal, self.tree.root)
-        return time.mean + added(each * factors.get(name, 1.0) for name, each in found.shortfalls.items())
 
     def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
         """Give the use of each queue by all groups."""

@@ -163,7 +163,10 @@ def _waits(
     table = np.stack([np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2)
     right = np.stack(np.broadcast_arrays(*left, busy)[:-1], axis=-1)
     found = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
-    waits = {v.index: _exponential_wait(found[..., k], all_busy) for k, v in enumerate(visits)}
+    # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
+    varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
+    means = {v.index: found[..., k] for k, v in enumerate(visits)}
+    waits = {index: RandomTime(mean, mean * mean * varied) for index, mean in means.items()}
     return _limited(queue, ratios, services, waits)
 
 
@@ -190,12 +193,6 @@ def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
     """
     mean = service.mean * stretch
     return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
-
-
-def _exponential_wait(mean: Array, waiting: Array) -> RandomTime:
-    """Give a wait of a mean that is exponential with the probability `waiting` and else 0, as at an M/M/c station."""
-    chance = np.where(waiting.real > 0, waiting, 1.0)
-    return RandomTime(mean, mean * mean * (2 / chance - 1))
 
 
 def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:

@@ -552,7 +552,9 @@ class _SynchronizedStart:
         """Pass a queue a number of times in a row; all processors take turns there."""
         service = repeated(count, self.traversal.found.services[visit.index])
         before = self._after_pending()
-        kept = self._kept_gaps(visit, service) / clamped(count, 1)
+        # Where servers are shared, constant services all end together, without gaps.
+        kept = clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
+        kept = kept / clamped(count, 1)
         left = self._left(visit.queue, before, service.mean)
         self.passing, wait = before.served(service, self.traversal.servers(visit.queue), kept, left)
         self._set_waits([visit], wait, count)
@@ -654,12 +656,6 @@ class _SynchronizedStart:
     def _after_pending(self) -> PassingTimes:
         pending, self.pending = self.pending, ZERO_TIME
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
-
-    def _kept_gaps(self, visit: Visit, service: RandomTime) -> Array:
-        """Give the part of the gaps that remains: where servers are shared, constant services all end together."""
-        if not self.traversal.shares_servers(visit):
-            return np.ones(1)
-        return clamped(service.scv, high=1)
 
 
 @dataclass(frozen=True, slots=True)

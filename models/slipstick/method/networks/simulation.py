@@ -125,7 +125,8 @@ class FlatNetwork:
         """Write the cycle of the customers of a chain, and add them to the plan."""
         network, builder = self.arrays.network, self.builder
         self.groups[name] = len(self.groups)
-        if any(self._loses(place) for place in self._places(chain)):
+        # Some of its customers may be lost.
+        if any(self.model.stations[place[1]].capacity or self._patience(place) for place in self._places(chain)):
             self._count(c, name, chain)
         start = self._routed(c, name, chain) if name in self.model.chains else self._in_order(c, name, chain)
         for place in self._places(chain):
@@ -147,10 +148,6 @@ class FlatNetwork:
             builder.open(name, TracedTimes(chain.members.trace, mean) if chain.members.trace else times, at=start)
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
-
-    def _loses(self, place: Place) -> bool:
-        """Say whether a station may lose customers of a class."""
-        return bool(self.model.stations[place[1]].capacity or self._patience(place))
 
     def _patience(self, place: Place) -> ServiceTime | None:
         """Give how long a class waits in the queue of a station; None without a limit."""

@@ -137,7 +137,10 @@ def _explored(point: NetworkPoint, truncation: int | None, limit: float | None) 
 
 
 def _first_cut(point: NetworkPoint, error: float) -> int:
-    """Choose a first truncation from the loads; refuse a saturated station in a network without losses."""
+    """Choose a first truncation from the loads; refuse a saturated station in a network without losses.
+
+    The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by the levels of the solution.
+    """
     network = point.network
     opened = ~network.closed
     alone = not network.losses
