@@ -8,6 +8,7 @@ rest, F included, is protocol time, half at the sender and half at the receiver;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -124,6 +125,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     ranges = message_ranges(sizes, times)
     rates = [run for run in two if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0]
     spec = ImportedSpec("network", _title(tables), known[0].file)
+    numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
+    names = _PROTOCOLS[_is_verb(known[0])] if len(ranges) == 2 else numbered
     least = min(each.per_byte for each in ranges)
     wire, source = least, "the least time of a byte in the lines fitted to the latencies"
     if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
@@ -137,7 +140,10 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         },
         "protocol": {
             "added": quantity(0, "B", "inside", True),
-            "ranges": dict(_cost(each, at, sizes, wire, len(ranges)) for at, each in enumerate(ranges)),
+            "ranges": dict(
+                _cost(each, name, at, sizes, wire, len(ranges))
+                for at, (each, name) in enumerate(zip(ranges, names, strict=True))
+            ),
         },
         "wire": {"per_byte": quantity(wire * 1e9, "ns/B", source, True), "added": quantity(0, "B", "inside", True)},
         "adapter": quantity(0, "us", "inside", True),
@@ -152,8 +158,15 @@ def _title(tables: Sequence[Measurements]) -> str:
     return f"Network measured with {', '.join(dict.fromkeys(table.title for table in tables))}"
 
 
-def _cost(each: MessageRange, at: int, sizes: Array, wire: float, count: int) -> tuple[str, dict[str, Any]]:
-    names = ("eager", "rendezvous") if count == 2 else tuple(f"range-{number}" for number in range(1, count + 1))
+_PROTOCOLS = (("eager", "rendezvous"), ("inline", "by-address"))
+"""How two ranges of sizes are called: of MPI, and of operations of an adapter."""
+
+
+def _is_verb(run: Measurement) -> bool:
+    return re.match("(RDMA_)?(Send|Write|Read)", run.region, re.IGNORECASE) is not None
+
+
+def _cost(each: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int) -> tuple[str, dict[str, Any]]:
     fixed = quantity(each.fixed / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(max(0.0, each.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
@@ -161,7 +174,7 @@ def _cost(each: MessageRange, at: int, sizes: Array, wire: float, count: int) ->
         end, after = sizes[each.last], sizes[each.last + 1]
         why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
         cost = {"up_to": quantity(end, "B", why, True), **cost}
-    return names[at], cost
+    return name, cost
 
 
 def _show(
@@ -178,7 +191,11 @@ def _show(
     spec.say(f"the lines miss the times by at most {100 * np.abs(errors).max():.1f} %")
     most = max((after.fixed - before.fixed for before, after in pairwise(ranges)), default=0.0)
     for before, after in pairwise(ranges):
-        limit = "the eager limit lies" if after.fixed - before.fixed == most > 0 else "a range of sizes ends"
+        limit = (
+            f"the {_PROTOCOLS[_is_verb(known[0])][0]} limit lies"
+            if after.fixed - before.fixed == most > 0
+            else "a range of sizes ends"
+        )
         fixed = f"{before.fixed * 1e6:.3g} us before, {after.fixed * 1e6:.3g} us after"
         spec.say(f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part {fixed}")
     if len(known) > len(sizes):
