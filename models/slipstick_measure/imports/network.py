@@ -126,7 +126,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     rates = [run for run in two if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0]
     spec = ImportedSpec("network", _title(tables), known[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
-    names = _PROTOCOLS[_is_verb(known[0])] if len(ranges) == 2 else numbered
+    titles = _PROTOCOLS[_is_verb(known[0])] if len(ranges) == 2 else numbered
     least = min(each.per_byte for each in ranges)
     wire, source = least, "the least time of a byte in the lines fitted to the latencies"
     if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
@@ -142,7 +142,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
                 _cost(each, name, at, sizes, wire, len(ranges))
-                for at, (each, name) in enumerate(zip(ranges, names, strict=True))
+                for at, (each, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
         "wire": {"per_byte": quantity(wire * 1e9, "ns/B", source, True), "added": quantity(0, "B", "inside", True)},
