@@ -35,6 +35,7 @@ from slipstick.method.simulation.flatten import flatten
 from slipstick.model.tasks import TaskSet
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plain.stations import SimulatedPool
 from tests.bounds import bounds
 from tests.sim.test_same import check_same
 
@@ -189,12 +190,22 @@ def test_the_account_is_that_of_threads_with_monitors(
     (problem,) = tasks.source.problems()
     threads = Threads(problem, tasks, processors)
     wanted = threads.run()
-    answer = solve(program(tasks, processors), method="simulation", simulation=PLAIN)
+    taken: list[int] = []
+    take = SimulatedPool.take
+
+    def kept(self: SimulatedPool, queue: int, own: int, now: float) -> int:
+        taken.append(take(self, queue, own, now))
+        return taken[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SimulatedPool, "take", kept)
+        answer = solve(program(tasks, processors), method="simulation", simulation=PLAIN)
     assert answer["time"] == pytest.approx(threads.now, rel=1e-9)
     found = {name: seconds for name, seconds in answer.account.items() if seconds > 1e-9}
     assert found == pytest.approx({name: seconds for name, seconds in wanted.items() if seconds > 1e-9}, abs=1e-9)
     # Each task once, and the bands add to N: the useful ones to the speed-up, the rest to the processors lost.
     assert sorted(threads.done) == list(range(len(problem[1])))
+    assert len(taken) == len(set(taken)) == len(problem[1])
     nodes = sum(inner * 1.0 + outer * 3.0 for task in problem[1] for inner, outer, _ in task)
     given = source.shapes[0] if isinstance(source, Trees) else source.iterations
     assert isinstance(given, tuple)

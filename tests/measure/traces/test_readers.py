@@ -329,6 +329,10 @@ def test_of_spans_that_begin_and_end_together_the_one_begun_last_is_booked(tmp_p
     (tmp_path / "x.csv").write_text(f"time [us],processor,event,destination\n{rows}")
     expected = [("a", "inner", 0.0, pytest.approx(4e-6)), ("a", "next", pytest.approx(4e-6), pytest.approx(9e-6))]
     assert spans_of(chrome(tmp_path, f"[{text}]")) == spans_of(read_trace(tmp_path / "x.csv")) == expected
+    # viztracer writes what ends first before what it is inside of.
+    whole = '{"ph":"X","pid":1,"tid":"a","ts":0,"dur":%d,"name":"%s"}'
+    trace = chrome(tmp_path, f"[{whole % (4, 'inner')},{whole % (9, 'next')}]")
+    assert spans_of(trace) == expected
 
 
 def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
