@@ -405,19 +405,14 @@ class _Closer:
 
     def _run(self, index: int, place: float, longer: float, *, new: bool) -> None:
         """Simulate at a place, and put the answers in their row."""
+
+        def put(column: Array, value: float) -> Array:
+            return np.insert(column if new else np.delete(column, index), index, value)
+
         self.effort -= longer
         found = self.asked.columns(np.array([place]), longer)
-        put = np.insert if new else _replaced
-        self.places, self.longer = put(self.places, index, place), put(self.longer, index, longer)
-        self.found = {
-            name: put(each, index, found.get(name, np.full(1, np.nan))[0]) for name, each in self.found.items()
-        }
-
-
-def _replaced(column: Array, index: int, value: float) -> Array:
-    column = np.array(column)
-    column[index] = value
-    return column
+        self.places, self.longer = put(self.places, place), put(self.longer, longer)
+        self.found = {name: put(each, found.get(name, [np.nan])[0]) for name, each in self.found.items()}
 
 
 def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int]) -> Iterator[tuple[Value, Value]]:
@@ -469,12 +464,8 @@ def _said(found: ConditionSearch) -> str:
 
 def _undecided(found: ConditionSearch) -> Iterator[str]:
     for first, last in found.undecided:
-        one = first == last
-        yield (
-            f"undecided at {_value(found, first)}"
-            if one
-            else f"undecided from {_value(found, first)} to {_value(found, last)}"
-        )
+        low, high = _value(found, first), _value(found, last)
+        yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
 
 
 def _crossing(found: ConditionSearch, each: Change) -> str:
