@@ -322,9 +322,10 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
         if np.isfinite(found):
             return {"time": found, "half": 0.0, "by": "chain"}
     # The simulator is imported only when it is needed.
-    solve = import_module("slipstick.method.simulation.form").solve
+    simulation_of = import_module("slipstick.method.simulation.form").simulation_of
     settings = import_module("slipstick.sim.settings").Simulation
-    value = solve(model, None, settings(precision=0.006, least=1000, events=events)).values["time"]
+    compiled = simulation_of(model, settings(precision=0.006, least=1000, events=events))
+    value = compiled.points({}).answer(0).values["time"]
     # Without an interval nothing is known of the error of the reference.
     half = math.inf if value.low is None or value.high is None else (value.high - value.low) / 2
     return {"time": value.value, "half": half, "by": "simulation"}
@@ -365,7 +366,7 @@ def _cell(errors: Sequence[float]) -> str:
 
 def repair() -> None:
     """Print errors of machine repair (one server, services of mean 1), with the weight of whole services and without."""
-    solve = import_module("slipstick.method.simulation.form").solve
+    simulation_of = import_module("slipstick.method.simulation.form").simulation_of
     settings = import_module("slipstick.sim.settings").Simulation(precision=0.002, events=600_000)
     rows: list[list[float]] = []
     for machines, load, scv, rest in product((2, 4, 8, 16), (0.5, 0.8, 1.0, 1.2), (0.0, 0.25), (0.25, 1.0)):
@@ -376,7 +377,7 @@ def repair() -> None:
             closed.whole_service_weight = weight  # type: ignore[attr-defined]
             found.append(float(MeanValue(model).times({})[0]))
         closed.whole_service_weight = whole_service_weight  # type: ignore[attr-defined]
-        time = solve(model, None, settings)["time"]
+        time = simulation_of(model, settings).points({}).answer(0)["time"]
         rows.append([100 * abs(each / time - 1) for each in found])
     for name, each in zip(("with", "without"), np.array(rows).T, strict=True):
         print(f"{name:8} median {np.median(each):5.2f}  95 % {np.quantile(each, 0.95):5.2f}  worst {each.max():5.2f} %")

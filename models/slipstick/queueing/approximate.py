@@ -7,8 +7,9 @@ system in the throughputs alone, which Newton's method solves in about ten steps
 stations are near saturation. Other stations are solved by substitution (`SeenOnArrival`). Usual errors are those
 that `benchmarks/approximations.py` measured (`MEASURED`).
 
-Both iterate residence times, which follow from the mean queues that an arriving customer meets. A customer of class r with service time S_r meets A_j others of class j at a station of c servers, B_j of them
-being served (all mean numbers; A and B are their sums):
+Both iterate residence times, which follow from the mean queues that an arriving customer finds. A customer of class r with
+service time S_r finds A_j others of class j at a station of c servers, B_j of them in service (all mean numbers; A and B are
+their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)
     in turn      W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
@@ -18,7 +19,9 @@ being served (all mean numbers; A and B are their sums):
 
 P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a single server
 P = B and sharing is the arrival theorem. "In turn" is first come first served, and every discipline with the same mean
-waits (`Discipline.blind`).
+waits (`Discipline.blind`). Assumptions: at several servers the A - B waiting customers and the chance P delay by 1/c of a
+service each; with rates the speed is that at the mean number present, where the arrival theorem has a mean over the numbers;
+both are chosen here, exact at one server of constant speed. The errors left are those of `MEASURED`, one for each construct.
 
 Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat. Math. 29, 1977
 (P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
@@ -310,11 +313,10 @@ MEASURED: dict[str, tuple[tuple[float, float, float, float], tuple[float, float,
     "preemptive priorities": ((3.2, 22, 5.5, 37), (1.5, 22, 2.0, 34)),
     "priorities": ((3.3, 30, 5.9, 43), (1.4, 22, 2.2, 41)),
 }
+"""Errors in percent by Bard-Schweitzer and by Linearizer: median and 95th percentile of throughput, then of response time.
 
-"""Percent by Bard-Schweitzer and by Linearizer: median and 95th percentile of throughput, the same of response time.
-
-Of 400 random closed networks in product form each, demands over two orders of magnitude, and of 100 small ones
-without, demands within a factor of ten. The worst comes last.
+Measured by benchmarks/approximations.py with 400 random closed networks in product form for each construct, demands over two orders
+of magnitude, and 100 small ones without product form, demands within a factor of ten. The worst construct comes last.
 """
 
 

@@ -123,9 +123,9 @@ def quantiles(
     errors: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
         path = np.flatnonzero(network.demand[0, c].real > 0)
-        told = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
+        has_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
         closed, mean = bool(network.closed[c]), measures.get(f"response_time[{label}]", 0.0)
-        if not len(path) or not (told or (len(path) == 1 and not closed)) or not 0 < mean < np.inf:
+        if not len(path) or not (has_visits or (len(path) == 1 and not closed)) or not 0 < mean < np.inf:
             continue
         names = [f"response_time_quantile[{label},{q:g}]" for q in QUANTILES]
         transform = _exact_transform(network, c, path)
@@ -255,8 +255,8 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
 class Measures:
     """The measures of classes and chains.
 
-    The response time of a chain is that of all its classes in one cycle. Where customers are lost, visits are counted that
-    were made, as a part of those told.
+    The response time of a chain is that of all its classes in one cycle. Where customers are lost, visits count that
+    were made, as a part of those stated.
 
     Parameters
     ----------
@@ -434,8 +434,8 @@ class CompiledNetwork(CompiledModel):
         """Add the parts of an answer that are computed at one point only: account, saturation, quantiles, derivatives."""
         compiled, network = self.compiled, arrays.network
         columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
-        told, errors = quantiles(compiled, network, columns)
-        columns |= _constants(network) | told
+        shown, errors = quantiles(compiled, network, columns)
+        columns |= _constants(network) | shown
         more = (APPROXIMATE_QUANTILES,) if errors else ()
         here = {name: value_at(values, name, index, each.value) for name, each in compiled.tape.parameters.items()}
         return Solution(
@@ -443,8 +443,8 @@ class CompiledNetwork(CompiledModel):
             method=piece.solver,
             exact=np.array([piece.solution.exact]),
             values=_one_point(columns),
-            low=_one_point({name: told[name] * (1 - error) for name, error in errors.items()}),
-            high=_one_point({name: told[name] * (1 + error) for name, error in errors.items()}),
+            low=_one_point({name: shown[name] * (1 - error) for name, error in errors.items()}),
+            high=_one_point({name: shown[name] * (1 + error) for name, error in errors.items()}),
             account=_one_point(_account(compiled, arrays, columns)),
             remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *more)),
             gradient=lambda _: self._gradient(here, piece.solver),

@@ -88,7 +88,7 @@ class Kernel(EventLoop):
             "place": [None, *self.draws],
             **dict.fromkeys(("rounds", "base", "most_pause"), plan.counts),
             **dict.fromkeys(("lock", "counter"), self.locks),
-            **{name: [*self.locks, None] for name in ("monitor", "told")},
+            **{name: [*self.locks, None] for name in ("monitor", "notified")},
             "barrier": self.barriers,
             "pool": self.task_pools,
         }
@@ -266,10 +266,10 @@ class Kernel(EventLoop):
             token.pc = elsewhere
         return True
 
-    def count_access(self, tally: int, home: int, told: SimulatedLock | None, token: Token, now: float) -> bool:
+    def count_access(self, tally: int, home: int, notified: SimulatedLock | None, token: Token, now: float) -> bool:
         """Count an access to a word or flag of a lock; the flag of the next holder, where one waits, is never local."""
         self.tried[tally] += 1
-        self.refused[tally] += home < 0 or (home == token.customer and not (told is not None and told.queue))
+        self.refused[tally] += home < 0 or (home == token.customer and not (notified is not None and notified.queue))
         return True
 
     def start_response(self, token: Token, now: float) -> bool:

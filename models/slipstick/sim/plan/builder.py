@@ -414,12 +414,12 @@ class Builder:
         draw = self.draw(f"{lock.label}:arbitration", UNIFORM)
         self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, retry)
 
-    def _access(self, lock: LockPlan, implementation: LockImplementation, told: int = -1) -> None:
+    def _access(self, lock: LockPlan, implementation: LockImplementation, notified: int = -1) -> None:
         """Access the word or, where a lock is released to the next of its queue, the flag of that processor."""
         if implementation.home is not None:
             tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
             for home in (implementation.home, *[-1] * implementation.own_flags):
-                self.emit(Op.COUNT_ACCESS, tally, home, told)
+                self.emit(Op.COUNT_ACCESS, tally, home, notified)
         if implementation.word is not None:
             label = lock.label
             self.serve(implementation.word, implementation.access, label, stream=f"{label}:access", wait=label)

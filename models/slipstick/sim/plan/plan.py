@@ -60,7 +60,7 @@ class Op(IntEnum):
     )
     BARRIER = 23  # barrier, parties, label
     ADMIT = 24  # tally, station, capacity (0: unlimited), target of an arrival that is turned away
-    COUNT_ACCESS = 25  # tally, processor that it is local to (-1: any), lock whose next holder is told (or -1)
+    COUNT_ACCESS = 25  # tally, processor that it is local to (-1: any), lock whose next holder is notified (or -1)
     START_RESPONSE = 26  # the response time begins here
     WAIT = 27  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
     GIVE = 28  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
