@@ -592,6 +592,15 @@ def build(inputs: Inputs) -> BuiltModel:
         shapeless = frozenset(each.name for each in PROGRAMS[inputs.name].inputs if not each.shapes)
     elif "machine" in inputs.tree.entries and not any(path.startswith(MACHINE) for path in sample.parameters):
         notes = (*notes, f"{inputs.name} uses nothing of its machine; every machine gives the same answer")
+    if (
+        inputs.kind == "activity"
+        and isinstance(sample.model, Model)
+        and len(groups := sample.model.population.groups) == 1
+    ):
+        working, told = (numbers.get(path) for path in (str(groups[0].processors), f"{MACHINE}processors.count"))
+        here, most = (each.value or 0.0 if each else 0.0 for each in (working, told))
+        if here > most > 0:
+            notes = (*notes, f"{here:g} processors work, more than the {most:g} that the machine has")
     entries_of = {**found, **_defaults(inputs, found)}
     return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known, shapeless)
 

@@ -55,6 +55,15 @@ def test_a_network_of_a_latency_and_a_rate_has_nothing_else(tmp_path: Path) -> N
     assert time_of(path) == pytest.approx(1.5e-6 + 40e-6 + 2e-3, rel=1e-12)
 
 
+def test_more_processors_than_the_machine_has_are_noted(tmp_path: Path) -> None:
+    said = "20000 processors work, more than the 16384 that the machine has"
+    path = activity(tmp_path, "{collective: barrier}")
+    assert said not in solve(path).notes
+    assert said in solve(path, {"population.processors": 20000}).notes
+    head = HEAD.replace("{processors: 8}", "{processors: n}").replace("cycle:", "parameters: {n: 20000}\ncycle:")
+    assert said in solve(activity(tmp_path, "{collective: barrier}", head=head)).notes
+
+
 def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_path: Path) -> None:
     head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace("cycle:", "parameters: {n: 16}\ncycle:")
     path = activity(tmp_path, "{collective: barrier}", head=head)
