@@ -308,7 +308,7 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     [
         ({"service": [1.0, 1.0], "arrivals": 0.5, "discipline": ["ps", "priority"]}, "station 2 has priorities"),
         (
-            {"service": [[1.0], [2.0]], "arrivals": 0.1, "discipline": "fcfs", "stations": ["cpu"]},
+            {"service": [[1.0], [2.0]], "population": [1, 1], "discipline": "fcfs", "stations": ["cpu"]},
             "cpu is first come first served and its service times differ between classes",
         ),
         (

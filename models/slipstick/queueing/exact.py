@@ -9,11 +9,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.mixed_classes import check_product_form, solve_mixed
+from slipstick.queueing.mixed_classes import check_product_form, saturated, solve_mixed
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
+from slipstick.vocabulary import DISCIPLINES
 
 
 def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
@@ -26,7 +28,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
     Parameters
     ----------
-    network : stations in product form; see `check_product_form`
+    network : stations in product form, see `check_product_form`, or one queue as `is_single_queue` says
     marginals : whether to give the probabilities of every station's number; those of stations with
         several speeds are given in any case
 
@@ -42,6 +44,8 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     >>> exact(two).throughput[:, 0]
     array([0.5       , 0.88495575])
     """
+    if is_single_queue(network):
+        return _single_queue(network)
     check_product_form(network)
 
     def solve(closed: ClosedPart) -> ClosedSolution:
@@ -50,6 +54,53 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
     name = "exact mean values, by scaled normalizing constants"
     return solve_mixed(network, name, solve, populations_together=True)
+
+
+def is_single_queue(network: NetworkArrays) -> bool:
+    """Say whether a network without product form is one M/G/1 queue, delays aside, that every customer visits once at most.
+
+    Delays leave Poisson streams as they are. The order may be any that looks at neither class nor service time, or ranks.
+    """
+    visits = network.visits.real
+    queues = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
+    if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
+        return False
+    k = int(queues[0])
+    fits = network.single[k] and DISCIPLINES[network.discipline[k]].queued and np.isin(visits[:, :, k], (0, 1)).all()
+    return bool(fits) and any(network.without_product_form)
+
+
+def _single_queue(network: NetworkArrays) -> NetworkSolution:
+    """Give the mean values of one M/G/1 queue; with s and s' the load of higher ranks, without and with the own.
+
+    With R = sum of lambda E[S^2] / 2, a class waits R / ((1 - s) (1 - s')); with preemption R is that of the ranks up to its
+    own, and its service takes E[S] / (1 - s). Without ranks s = 0 and s' is the whole load (Pollaczek-Khinchine).
+
+    Source: Cobham, Oper. Res. 2(1), 1954, 70-76; Conway, Maxwell and Miller, Theory of Scheduling, 1967, ch. 8.
+    """
+    for reason in saturated(network, network.limited).values():
+        raise NoAnswerError(reason)
+    k = int(np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)[0])
+    how, service, visits = DISCIPLINES[network.discipline[k]], network.service[:, :, k], network.visits[:, :, k]
+    rate = network.arrivals * visits
+    rank = network.priority[:, k] if how.ranked else np.zeros(len(network.classes))
+    higher, upto = (rank[:, None] < rank).astype(float), (rank[:, None] <= rank).astype(float)
+    residual = rate * service**2 * (1 + network.scv[:, :, k]) / 2
+    before = 1 - (rate * service) @ higher
+    begun = residual @ upto if how.preemptive else residual.sum(axis=1, keepdims=True)
+    wait = begun / (before * (1 - (rate * service) @ upto))
+    residence = network.demand.astype(wait.dtype)
+    residence[:, :, k] = visits * (wait + (service / before if how.preemptive else service))
+    flow = network.arrivals[:, :, None]
+    return NetworkSolution(
+        throughput=network.arrivals.copy(),
+        residence=residence,
+        queue=flow * residence,
+        utilization=flow * network.demand,
+        probability=(None,) * len(network.stations),
+        method="exact mean values of an M/G/1 queue",
+        exact=True,
+    )
 
 
 def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:

@@ -138,4 +138,7 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     except (NoAnswerError, ModelError):
         if arrays.network.losses or arrays.network.not_poisson:
             raise
-        return LINEARIZER, _solved(arrays, LINEARIZER)
+        from slipstick.queueing.exact import is_single_queue
+
+        chosen = EXACT if is_single_queue(arrays.network) else LINEARIZER
+        return chosen, _solved(arrays, chosen)
