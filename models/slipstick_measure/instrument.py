@@ -501,7 +501,9 @@ def profile_of(folder: Path, title: str = "") -> str:
     begin, end = counted[0].begin, max(each.end for each in counted)
     processors = list(_shared(counted))
     notes = [
-        f"{each.label} ended without a word, {end - each.end:.3g} s before the end" for each in counted if each.missing
+        f"{each.label} ended before it wrote its account, {end - each.end:.3g} s before the end"
+        for each in counted
+        if each.missing
     ]
     if counted is others and len(others) < len(spent):
         notes.append("the main thread, which waited for the others, is left out")

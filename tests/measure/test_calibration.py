@@ -134,7 +134,7 @@ def test_one_core_tells_no_locks(
 ) -> None:
     out = tmp_path / "host.yaml"
     assert main(["calibrate", "-o", str(out), "--cores", "1"]) == 0
-    assert "one core cannot tell" in capsys.readouterr().out
+    assert "which need two cores" in capsys.readouterr().out
     assert "locks:" not in out.read_text()
     for grain in host.grains_for(1, host.MOST_SET):
         assert solve("grain/unit", dict(grain), machine=str(out))["time"]
@@ -174,14 +174,16 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(monkeypatch: p
     found = {path: HostValue(value, 0.9 * value, 1.1 * value) for path, value in values_of(HOST).items()}
     monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20])
     made = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml")
-    (said,) = (each for each in made.words if "reads find" in each)
-    assert said.startswith("cache.size: reads find 32 MiB, the system tells 256 MiB, and the interval holds both")
+    (said,) = (each for each in made.words if "measured by reads" in each)
+    assert said.startswith(
+        "cache.size: measured by reads 32 MiB, the system reports 256 MiB, and the interval holds both"
+    )
     sizes = (made.document["cache"]["inner"]["level-2"]["size"], made.document["cache"]["size"])
     assert [each["high"] for each in sizes] == ["2.62144e+06 B", "2.68435e+08 B"]
     assert {each["source"] for each in sizes} == {"visit"}
     monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024])
     words = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml").words
-    assert "reads find 3 caches, the system tells of 1" in words
+    assert "reads show 3 caches, the system reports 1" in words
 
 
 @pytest.mark.parametrize("lock", HANDED)

@@ -195,7 +195,7 @@ def test_a_killed_worker_leaves_a_profile_that_names_it(tmp_path: Path) -> None:
     with WaitRecorder(processors=2, context=context) as recorder:
         recorder.run(killed, TimedLock("table", context.Lock()))
     assert "worker 0 of process" in recorder.profile
-    assert "ended without a word" in recorder.profile
+    assert "ended before it wrote its account" in recorder.profile
     assert account(recorder.profile, tmp_path)["processors_lost[missing]"]
 
 

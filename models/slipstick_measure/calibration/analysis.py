@@ -6,7 +6,7 @@ Reads at random of a set of W bytes find the share C / W of their lines in a cac
 
 h_k the time of a read that the k-th cache answers, the last that of memory. Sizes and times are those of the least relative
 squared error; a cache is added while reads get slower by half beyond it. That conflicts within sets take time is left out
-(`benchmarks/calibrate.py` compares the sizes with those that the system tells).
+(`benchmarks/calibrate.py` compares the sizes with those that the system reports).
 
 Sizes are those of visits to pages, of which few reads have to find their page; times are those of reads at random, with finding
 pages, as a program has them. Lines that share sets, which physical pages at random make unequal, let a second cache appear up to

@@ -25,7 +25,7 @@ BARRIERS = ("central", "dissemination")
 LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
 _NOISY = 0.10
-_SAME_SIZE = 1.5  # ratio of a size that is found to the size that the system tells, up to which they are the same
+_SAME_SIZE = 1.5  # ratio of a size that is found to the size that the system reports, up to which they are the same
 _ELEMENT, _LINE = 8, 64
 _READS = 64
 """Reads of one turn."""
@@ -230,7 +230,7 @@ def machine_spec(
         "measured": f"slipstick calibrate, {datetime.date.today()}, {platform.system()} {platform.machine()}",
         **{kernel: words for kernel, words in _HOW.items() if kernel in used},
         "system": "told by the operating system",
-        "cannot": "this host cannot tell",
+        "cannot": "not measurable on this host",
     }
     found = _with_told(found, spec)
     tables: dict[str, Any] = {}
@@ -255,24 +255,24 @@ def machine_spec(
     )
     spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
     if parties == 1:
-        spec.say("left out: locks, barriers and what one core gets from the cache of another; one core cannot tell")
+        spec.say("left out: locks, barriers and what one core gets from the cache of another, which need two cores")
     if noisy := [path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value]:
         spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
     return spec
 
 
 def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
-    """Let intervals of sizes hold what the system tells, and say where that is not what reads find."""
+    """Let intervals of sizes hold what the system reports, and say where reads show another size."""
     made, told = dict(found), told_caches()
     paths = sorted((path for path in found if path.endswith("size")), key=lambda path: found[path].value)
     for path, size in zip(paths, told if len(told) == len(paths) else (), strict=False):
         value, low, high = found[path]
         made[path] = HostValue(value, min(low, size), max(high, size))
         if max(size / value, value / size) > _SAME_SIZE:
-            sizes = f"reads find {value / 2**20:.3g} MiB, the system tells {size / 2**20:.3g} MiB"
+            sizes = f"measured by reads {value / 2**20:.3g} MiB, the system reports {size / 2**20:.3g} MiB"
             spec.say(f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest gets a share")
     if told and len(told) != len(paths):
-        spec.say(f"reads find {len(paths)} caches, the system tells of {len(told)}")
+        spec.say(f"reads show {len(paths)} caches, the system reports {len(told)}")
     if "hypervisor" in _system_text() and "cache.other" in found:
         moved = "where the hypervisor moves cores, what passes between them may take three times as long"
         spec.say(f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not promised")
@@ -372,7 +372,7 @@ def told_caches() -> list[float]:
 
 
 def clock() -> float:
-    """Give the cycles of a second that the system tells of its first processor; a cycle of 1 ns where it tells none."""
+    """Give the cycles of a second that the system reports of its first processor; a cycle of 1 ns where it reports none."""
     found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
     return float(found[1]) * 1e6 if found else 1e9
 
