@@ -51,7 +51,7 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
     found = run(open_station(service_time(load, scv)))
     assert holds(found.mean_time(), load + load * load * (1 + scv) / (2 * (1 - load)))
     layout = Layout(found.plan)
-    used = found.ratio(found.column(layout.use[0]), found.column(layout.time))
+    used = found.ratio(layout.column(layout.use[0]), layout.column(layout.time))
     assert holds(used, load)
 
 

@@ -66,6 +66,10 @@ class Layout:
         first, self.width = self.width, self.width + columns * count
         return [list(range(first + each, self.width, columns)) for each in range(columns)]
 
+    def column(self, index: int) -> Array:
+        """Give weights that pick one column."""
+        return np.eye(1, self.width, index).ravel()
+
 
 BATCHES = 32
 """Batches that an interval is made of: few, so that they are long and nearly independent."""
@@ -351,15 +355,10 @@ class Result(ReplicationResult):
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
 
-    def column(self, index: int, weight: float = 1.0) -> Array:
-        """Give weights that pick one column."""
-        weights = np.zeros(self.layout.width)
-        weights[index] = weight
-        return weights
-
     def mean_time(self, group: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a group, or of a program [s]."""
-        return self.ratio(self.column(self.layout.cycle_time[group]), self.column(self.layout.cycles[group]))
+        layout = self.layout
+        return self.ratio(layout.column(layout.cycle_time[group]), layout.column(layout.cycles[group]))
 
     def with_convergence(self) -> Result:
         """Decide whether the mean time of a program is as precise as asked for."""
@@ -449,17 +448,13 @@ class Record:
         while len(self._rows) > MOST_ROWS:
             self._rows = self._rows[::2]
             self._step *= 2
-        self._add_times(added[-1])
+        for group, quantiles in enumerate(self.quantiles):
+            ended = int(added[-1][self.layout.cycles[group]] - self.last[self.layout.cycles[group]])
+            quantiles.add(self._times[group][:ended])
+            self._times[group] = self._times[group][ended:]
         self.seen += count
         self.last = added[-1]
         return self.last
-
-    def _add_times(self, row: Array) -> None:
-        """Let the quantiles have the times of the cycles up to a row."""
-        for group, quantiles in enumerate(self.quantiles):
-            count = int(row[self.layout.cycles[group]] - self.last[self.layout.cycles[group]])
-            quantiles.add(self._times[group][:count])
-            self._times[group] = self._times[group][count:]
 
     def sums(self) -> Array:
         """Give the sums over each stretch between two rows that are kept."""

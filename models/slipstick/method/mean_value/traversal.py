@@ -601,7 +601,8 @@ class _SynchronizedStart:
         A processor is through when its own work there is served, and not before its own time without waits is over.
         A processor with several requests at once uses as many servers as one group, which serves it that much faster.
         """
-        servers, at_once = self.traversal.servers(here[0].queue), self._requests_at_once(node, here)
+        servers, branches = self.traversal.servers(here[0].queue), node.branches if isinstance(node, Fork) else (node,)
+        at_once = sum(any(visit in here for visit in visits_in(branch)) for branch in branches)
         work, lead, turns = self._work(node, here)
         groups = max(1, servers // at_once)
         group_work = work.scaled(np.full(1, groups / servers))
@@ -609,12 +610,6 @@ class _SynchronizedStart:
         done = done.closed_up(before, work.mean / servers, 1 / turns)
         late = done.times + (lead + group_work.mean - alone.mean)[..., None]
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
-
-    def _requests_at_once(self, node: Activity, here: Sequence[Visit]) -> int:
-        """Count the requests of one processor that can be at a queue at once, in branches of a fork."""
-        if not isinstance(node, Fork):
-            return 1
-        return sum(any(visit in here for visit in visits_in(branch)) for branch in node.branches)
 
     def _work(self, node: Activity, here: Sequence[Visit]) -> tuple[RandomTime, Array, Array]:
         """Give the work of a composite at a queue, its other time that cannot overlap with that, and the number of its turns."""

@@ -398,7 +398,8 @@ class CompiledNetwork(CompiledModel):
 
         def detail(index: int) -> tuple[Solution, int]:
             if index in wrong:
-                return self._failed(arrays.select([index]), wrong[index]), 0
+                method = preferred(arrays.select([index])) if self.method == BEST else self.method
+                return Solution(model=self.model.name, method=method, remarks=lambda _: Remarks(failed=wrong[index])), 0
             piece = next(each for each in pieces if index in each.points)
             columns = {name: float(each[index].real) for name, each in found.values.items()}
             return self._detail(values, arrays.select([index]), piece, columns, index), 0
@@ -423,10 +424,6 @@ class CompiledNetwork(CompiledModel):
             values=columns,
         )
         return found, pieces, wrong
-
-    def _failed(self, arrays: NetworkPoints, why: str) -> Solution:
-        method = preferred(arrays) if self.method == BEST else self.method
-        return Solution(model=self.model.name, method=method, remarks=lambda _: Remarks(failed=why))
 
     def _detail(
         self, values: Values, arrays: NetworkPoints, piece: SolvedTogether, measures: Mapping[str, float], index: int

@@ -312,7 +312,7 @@ class _NetworkEstimates:
         self.compiled, self.flat, self.result = compiled, flat, result
         self.stations = compiled.model.stations
         self.layout = Layout(flat.plan)
-        self.elapsed = self._column(self.layout.time)
+        self.elapsed = self.layout.column(self.layout.time)
         self.chain_of = {label: name for name, chain in compiled.chains.items() for label in chain.classes}
 
     def values(self) -> dict[str, Value]:
@@ -400,8 +400,8 @@ class _NetworkEstimates:
             yield f"queue_length[{name}]", self._ratio(None, times, self.elapsed)
             return
         index = self.flat.plan.resources.index(name)
-        yield f"queue_length[{name}]", self._ratio(None, self._column(self.layout.area[index]), self.elapsed)
-        used = self._column(self.layout.use[index])
+        yield f"queue_length[{name}]", self._ratio(None, self.layout.column(self.layout.area[index]), self.elapsed)
+        used = self.layout.column(self.layout.use[index])
         yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * self.stations[name].servers)
 
     def places(self, chain: str) -> list[Place]:
@@ -422,7 +422,7 @@ class _NetworkEstimates:
         if chain in self.flat.first:
             return self.sum(self.passages(place) / visits for place, visits in self.flat.first[chain].items())
         return self.sum(
-            self._column(self.layout.cycles[self.flat.groups[name]]) for name in self.flat.groups if name == chain
+            self.layout.column(self.layout.cycles[self.flat.groups[name]]) for name in self.flat.groups if name == chain
         )
 
     def served(self, chain: str) -> Array:
@@ -445,7 +445,7 @@ class _NetworkEstimates:
     def _at_tally(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
         """Pick the counts at a tally of a place, if it has one."""
         tallies = self.flat.plan.tallies
-        return self.sum(self._column(columns[tallies.index(each)]) for each in tallies if each == name(place))
+        return self.sum(self.layout.column(columns[tallies.index(each)]) for each in tallies if each == name(place))
 
     def _busy(self, place: Place) -> Array:
         """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""
@@ -455,7 +455,7 @@ class _NetworkEstimates:
         sums = self.result.batches.sum(axis=0)
         work = {each: float(sums @ self.passages(each)) * s for each, s in self.flat.service.items() if each[1] == name}
         part = work.get(place, 0.0) / (sum(work.values()) or 1.0)
-        return part * self._column(self.layout.use[self.flat.plan.resources.index(name)])
+        return part * self.layout.column(self.layout.use[self.flat.plan.resources.index(name)])
 
     def _booked(self, label: str) -> Array:
         """Pick the time booked to a label by all chains."""
@@ -463,9 +463,6 @@ class _NetworkEstimates:
         if label in self.flat.plan.labels:
             weights[np.array(self.layout.booked) + self.flat.plan.labels.index(label)] = 1.0
         return weights
-
-    def _column(self, index: int) -> Array:
-        return np.asarray(np.eye(1, self.layout.width, index)[0])
 
     def _ratio(self, chain: str | None, top: Array, bottom: Array, empty: Estimate | None = None) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""

@@ -291,7 +291,7 @@ class _SimulatedAccount:
 
     def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
         """Estimate the seconds of a cycle by a key of the labels."""
-        cycles = self.result.column(self.layout.cycles[0])
+        cycles = self.layout.column(self.layout.cycles[0])
         return {name: self.result.ratio(each, cycles) for name, each in self.weights(key).items()}
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
@@ -306,8 +306,8 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     layout, time = result.layout, result.mean_time()
     found = {"time": time}
     if model.population.open:
-        elapsed = result.column(layout.time)
-        found["throughput"] = result.ratio(result.column(layout.cycles[0]), elapsed)
+        elapsed = layout.column(layout.time)
+        found["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole system.
         n = flat.population
@@ -317,7 +317,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         for index, members in enumerate(result.plan.groups):
             found[f"time[{members.name}]"] = result.mean_time(index)
             found[f"throughput[{members.name}]"] = result.ratio(
-                result.column(layout.cycles[index]), result.column(layout.time)
+                layout.column(layout.cycles[index]), layout.column(layout.time)
             )
     found.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES})
     return found
@@ -327,7 +327,7 @@ def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str
     result, layout = booked.result, booked.layout
     if model.population.open or not result.mean_time().mean > 0:
         return {}
-    time = result.column(layout.cycle_time[0])
+    time = layout.column(layout.cycle_time[0])
     account = booked.weights(booked.labels.component)
     found = {}
     if any(name in account for name in model.useful):
@@ -349,7 +349,7 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Simul
     account = booked.weights(booked.labels.component)
     columns = parallel.numbers(given)
     numbers = {key: float(each[0]) for key, each in columns.items()}
-    time, cycles = result.column(layout.cycle_time[0]), result.column(layout.cycles[0])
+    time, cycles = layout.column(layout.cycle_time[0]), layout.column(layout.cycles[0])
     found = {}
     if ("work", "") in numbers and result.mean_time().mean > 0:
         useful = flat.population * numbers["work", ""] * cycles
@@ -366,8 +366,8 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Simul
         found[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(high, 0.0)) if none else hidden
     for index, name in enumerate(result.plan.pipelines):
         if name in parallel.pipelines:
-            places = numbers["places", name] * result.column(layout.spans[index])
-            idle = places - numbers["stages", name] * result.column(layout.passes[index])
+            places = numbers["places", name] * layout.column(layout.spans[index])
+            idle = places - numbers["stages", name] * layout.column(layout.passes[index])
             found[f"bubble[{name}]"] = result.ratio(idle, places)
     return found
 
@@ -378,7 +378,7 @@ def _resources(result: Result) -> dict[str, Estimate]:
     names = plan.resources
     servers = {each.name: each.servers for each in plan.stations} | {each.name: each.permits for each in plan.locks}
     counters = {each.name for each in plan.locks if each.noun == COUNTER}
-    elapsed, found = result.column(layout.time), {}
+    elapsed, found = layout.column(layout.time), {}
     for name in dict.fromkeys(names):
         area, use, done = (np.zeros(layout.width) for _ in range(3))
         for index in (index for index, each in enumerate(names) if each == name):
@@ -402,9 +402,9 @@ def _accesses(result: Result) -> dict[str, Estimate]:
     names = [each.name for each in result.plan.locks]
     for tally, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.tallies):
         if kind == ACCESSES:
-            taken, local = result.column(layout.taken[names.index(name)]), result.column(layout.refused[tally])
+            taken, local = layout.column(layout.taken[names.index(name)]), layout.column(layout.refused[tally])
             found[f"accesses[{name},local]"] = result.ratio(local, taken)
-            found[f"accesses[{name},remote]"] = result.ratio(result.column(layout.tried[tally]) - local, taken)
+            found[f"accesses[{name},remote]"] = result.ratio(layout.column(layout.tried[tally]) - local, taken)
     return found
 
 
@@ -423,7 +423,7 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     sums, found = result.batches.sum(axis=0), {}
     for name, members in asked.items():
         taken, waited, squares = (
-            sum((result.column(column[at]) for at in members), np.zeros(layout.width))
+            sum((layout.column(column[at]) for at in members), np.zeros(layout.width))
             for column in (layout.taken, layout.waited, layout.squares)
         )
         n, w, q = (float(sums @ each) for each in (taken, waited, squares))

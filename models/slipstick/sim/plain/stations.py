@@ -160,7 +160,10 @@ class Ordered(SimulatedStation):
         if self.preempts:
             worst = max(self.serving, key=lambda each: (each.key, each.order))
             if (token.key, token.order) < (worst.key, worst.order):
-                self._put_back(worst, now)
+                self.serving.remove(worst)
+                worst.ticket[0] = None
+                worst.work = worst.finish - now
+                self._queue(worst)
                 self._begin(token, now)
                 return
         self._queue(token)
@@ -179,12 +182,6 @@ class Ordered(SimulatedStation):
         token.finish = now + token.work
         token.ticket = [token]
         heappush(self.clock.heap, (token.finish, self.clock.order(), self._end, token.ticket))
-
-    def _put_back(self, token: Token, now: float) -> None:
-        self.serving.remove(token)
-        token.ticket[0] = None
-        token.work = token.finish - now
-        self._queue(token)
 
     def _queue(self, token: Token) -> None:
         token.delayed = True
