@@ -8,12 +8,13 @@ from slipstick.errors import SlipstickError
 from slipstick.limits import limited
 from slipstick.method.answers import Solution
 from slipstick.method.methods import form_of
-from slipstick.method.names import names_of
+from slipstick.method.names import moment, names_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.schema.inputs import BuiltModel, build, resolve
 from slipstick.schema.library import Library, names
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
+from slipstick.units import parse
 from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, METHODS, NETWORK
 
 SHORT = Simulation(least=2, cycles=300)
@@ -67,3 +68,10 @@ def test_what_closed_form_and_bounds_do_not_find_is_not_listed(kind: str, name: 
             assert {
                 each for each in missing if not each.startswith(("overhead", "technology[", "overlap["))
             } == set(), method
+
+
+@pytest.mark.parametrize("time", ["250 us", "1.5ms", "2e-1 s", "20 min", "2 h", "1 day"])
+def test_the_time_of_a_transient_value_has_the_units_of_specs(time: str) -> None:
+    at = moment(f"queue_length_at[door,{time}]")
+    assert at is not None
+    assert float(at[1]) == pytest.approx(parse(time)[0], rel=1e-15)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
-from slipstick.expression.nodes import TIME
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
@@ -28,7 +27,6 @@ from slipstick.model.system import (
     Semaphores,
     SuperstepPopulation,
 )
-from slipstick.units import to_base
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
 THINK = "think"
@@ -40,11 +38,15 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """Of the response times of a network, where they are known."""
 
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
+"""Units of the time in the name of a transient value: a name is read where no unit is known (tests/method/test_names.py)."""
+
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
 _AT = re.compile(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
-    r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)(?P<unit> ?(?:us|ms|s|min|h|day))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
+    r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)"
+    rf"(?: ?(?P<unit>{'|'.join(_SECONDS)}))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
 )
 
 
@@ -66,7 +68,7 @@ def moment(name: str) -> tuple[str, str] | None:
     """
     if not (found := _AT.fullmatch(name)):
         return None
-    seconds = found["path"] or str(to_base(f"{found['seconds']} {found['unit'] or 's'}", TIME))
+    seconds = found["path"] or str(float(found["seconds"]) * _SECONDS[found["unit"] or "s"])
     return f"{found['kind']}[{found['inside']}]", seconds
 
 
