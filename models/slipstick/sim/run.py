@@ -184,7 +184,7 @@ def _steady(replication: Replication) -> ReplicationResult:
     stopped, course = "", Course()
     try:
         while not stopped:
-            going = kernel.run(_STRETCH)
+            going = kernel.run(min(kernel.events + 64, _STRETCH))
             course.check(kernel.events, settings.events, _at_most(settings))
             record.take(kernel)
             if not going or (not record.pending and record.seen == 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
+from slipstick.errors import ModelError
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.sim.plain.kernel import Kernel, Trace
 from slipstick.sim.plan.plan import Op, Plan, Where
@@ -19,7 +20,13 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     seed : key of the random streams
     cycles : to follow each member for, on average; a program is followed to its end
     events : at most
+
+    Raises
+    ------
+    ModelError : there are more members than events
     """
+    if plan.population > events:
+        raise ModelError(f"a time line has at most {events:,} events, too few for {plan.population:,} processors")
     spans: list[TimelineInterval] = []
     changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
