@@ -73,6 +73,7 @@ def test_work_in_parts_tells_its_length_once_by_the_pace_without_the_first_part(
     [
         "solve lock-and-bus --with simulation --set simulation.precision=0.0001 --set simulation.events=200000",
         "solve lock-and-bus --with mean-value --set population.processors=100",
+        "solve central-server --with markov-chain",
     ],
 )
 def test_a_long_answer_tells_how_long_it_takes(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick import barrier, closed_model, delay, hold, phased_model, service
+from slipstick.errors import ModelError
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
 from slipstick.results.study import Timeline, TimelineInterval
@@ -19,6 +20,13 @@ def test_levels_count_all_who_are_there() -> None:
     assert timeline(model).levels["bus"] == ((0.0, 3, 1), (2.0, 2, 1), (4.0, 1, 1), (6.0, 0, 0))
     each = phased_model((1, 2, service("own", 2.0)))
     assert timeline(each).levels["own"] == ((0.0, 2, 2), (2.0, 0, 0))
+
+
+def test_more_processors_than_events_are_refused() -> None:
+    model = closed_model(delay(1.0, name="work"), 30)
+    assert timeline(model, events=30).spans
+    with pytest.raises(ModelError, match=r"^a time line has at most 29 events, too few for 30 processors$"):
+        timeline(model, events=29)
 
 
 def test_the_path_goes_on_with_whoever_held_it_up() -> None:

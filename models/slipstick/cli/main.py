@@ -14,6 +14,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -295,7 +296,7 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
-    ANNOUNCE.set(lambda words: echo(words, err=True))
+    ANNOUNCE.set(cache(partial(echo, err=True)))  # the same once, also where derivatives are computed by solving again
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -316,6 +316,14 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
         "a cycle of jobs takes no time: all its demands and its think time are 0",
     ),
     (
+        network({"jobs": closed_class(50_000)}, {"cpu": station(service={"jobs": 1.0}, discipline="ps")}),
+        (
+            "a simulation follows each customer, and jobs has 50,000, so 2.5e+09 pairs share servers; the limit is "
+            "2,000,000,000: ask for an approximate method, or allow more with --limit shares=2.6e+09 (limits: in a study, "
+            "limits= in Python)"
+        ),
+    ),
+    (
         network({"jobs": closed_class(2_000_000)}, {"cpu": station(service={"jobs": 1.0})}),
         (
             "a simulation follows each customer, and jobs has 2,000,000; the limit is 1,000,000: ask for an approximate "

@@ -24,7 +24,7 @@ from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ServiceTime, Times, TracedTimes, service_time
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import DISCIPLINES, LINEARIZER
+from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SHARED
 
 _served = "{0[0]} at {0[1]}".format
 _waited = "{0[0]} before {0[1]}".format
@@ -119,6 +119,15 @@ class FlatNetwork:
         size = int(self.arrays.network.population[0, c])
         what = f"a simulation follows each customer, and {name} has {size:,}"
         check_cost("customers", size, what, "ask for an approximate method", ModelError)
+        shared = any(DISCIPLINES[each.discipline].order == SHARED for each in self.model.stations.values())
+        if shared and not self.arrays.network.think[0, c]:
+            check_cost(
+                "shares",
+                size**2,
+                f"{what}, so {size**2:.3g} pairs share servers",
+                "ask for an approximate method",
+                ModelError,
+            )
         return size > 0
 
     def _chain(self, c: int, name: str, chain: Chain) -> None:

@@ -128,6 +128,10 @@ def _explored(point: NetworkPoint, truncation: int | None, limit: float | None) 
         refuse_size(most, f"at least {least:,}, for as many customers")
     space = build_state_space(point, truncation)
     chain = space.chain(most, lambda: size_in_words(point, truncation, most))
+    if limit is None:  # within its limit, but perhaps to be announced
+        limits.check_cost(
+            "states", len(chain.states), f"a chain of {len(chain.states):,} states is solved", "ask for exact"
+        )
     if not space.orders_vary(chain):
         raise NoAnswerError(
             "customers keep the order in which they start, and the long run depends on it; give the classes a think time "
