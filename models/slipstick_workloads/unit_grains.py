@@ -171,6 +171,7 @@ class GrainSteps:
     spread : over how many other processors the data are spread; as many as take part by default [1]
     retried : refused circuits are tried again
     contended : the stages of switches before the modules contend
+    nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by default
     """
 
     machine: SharedMemory
@@ -178,6 +179,7 @@ class GrainSteps:
     spread: Expr | None = None
     retried: bool = False
     contended: bool = False
+    nodes: Expr | None = None
 
     @property
     def port(self) -> MemoryPort:
@@ -283,9 +285,11 @@ class GrainSteps:
     def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
         """Access the counter and the own flag, which no other processor delays; then reset it and set the next one's.
 
-        The next holder's flag is in any module, each as likely; a flag that is set is seen at once.
+        The next holder's flag is in the module of any processor that may wait, each as likely; a flag that is set is seen at once.
         """
         modules = int(known(self.machine.memory.modules, "the number of memory modules"))
+        if self.nodes is not None:
+            modules = min(modules, int(known(self.nodes, "the processors that use a lock with flags")))
         counter = self.port.lock_access(f"{prefix}lock.counter", kind.access, (1.0,))
         next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, (1 / modules,) * modules)
         own = [
@@ -427,7 +431,7 @@ def _phases(machine: SharedMemory, inputs: InputValues, resources: dict[str, Res
             raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
-        work = GrainSteps(machine, count - 1, None, *_contention(inputs))
+        work = GrainSteps(machine, count - 1, None, *_contention(inputs), nodes=count)
         cycle = work.cycle(grain, grain, single=False)
         if cycle == then():
             raise ModelError(f"phase {number + 1} does nothing; give it accesses, compute or a critical section")

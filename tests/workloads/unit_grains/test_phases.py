@@ -52,6 +52,15 @@ def test_accesses_of_a_run_hold_those_to_the_words_of_locks() -> None:
     assert (trace.objects, matrix(trace).tolist()) == (("memory-0",), [[20.0]])  # to take and to release
 
 
+def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
+    given = {"repeat": (10.0,), "processors": (4.0,), "critical": (1.0,)}
+    lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
+    model = PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="distributed", **lists)
+    trace = trace_of(timeline(model), "run")
+    assert trace.objects == tuple(f"memory-{each}" for each in range(4))
+    assert matrix(trace).sum() == 80  # each acquisition accesses the counter, each release a flag
+
+
 def composed(iterations: list[float], sequential: float = 0.0) -> float:
     """Give T_S + sum of r_k t_k + T_B."""
     return sequential + math.fsum(
