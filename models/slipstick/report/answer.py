@@ -215,7 +215,8 @@ def _heading(answer: Answer) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
     elif answer.converged is not None and not answer.exact:
-        line = f"{answer.model} by {answer.method}: estimated, {_sureness(answer.converged)}"
+        sure = "each value with its interval" if answer.converged else "but not as precisely as wished"
+        line = f"{answer.model} by {answer.method}: estimated, {sure}"
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: exact"
     else:
@@ -225,10 +226,6 @@ def _heading(answer: Answer) -> str:
     line += f". No error is promised: {answer.error}" if answer.error else ""
     where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
     return "\n".join([wrapped(line, _INDENT), *where])
-
-
-def _sureness(converged: bool) -> str:
-    return "each value with its interval" if converged else "but not as precisely as wished"
 
 
 def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
@@ -345,25 +342,18 @@ def _steps(answer: Answer) -> str:
 
 
 def _shares(answer: Answer, most: int | None) -> str:
-    tables = [_share(name, shares, answer.described, most) for name, shares in answer.share.items() if _is_time(name)]
-    return "\n\n".join(table for table in tables if table)
-
-
-def _is_time(name: str) -> bool:
-    return name == "time" or name.startswith("response_time")
+    times = [name for name in answer.share if name == "time" or name.startswith("response_time")]
+    return "\n\n".join(filter(None, (_share(name, answer.share[name], answer.described, most) for name in times)))
 
 
 def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int | None) -> str:
     ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
-    rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked]
+    known = {path: [str(entry.given), entry.meaning] for path, entry in entries.items()}
+    rows = [[path, percent(share), *known.get(path, ["", ""])] for path, share in ranked]
     title = "what one percent less buys" + ("" if name == "time" else f" of {name}")
-    if any(path in entries for path, _ in ranked):
+    if any(path in known for path, _ in ranked):
         return _cut([title, "share", "now", "meaning"], rows, [1, 2], most)
     return _cut([title, "share"], [row[:2] for row in rows], [1], most)
-
-
-def _known(entry: DescribedValue | None) -> list[str]:
-    return ["", ""] if entry is None else [str(entry.given), entry.meaning]
 
 
 def _limits(answer: Answer, whole: bool) -> str:

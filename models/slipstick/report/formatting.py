@@ -1,4 +1,4 @@
-"""How numbers, names and tables are worded, in Markdown and in the terminal."""
+"""The form of numbers, names and tables, in Markdown and in the terminal."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ INTERVALS = (
     "Two numbers in brackets behind a simulated value are the ends of its confidence interval, 95 % unless "
     "simulation.level says otherwise."
 )
-"""What the form that `quantity` gives an interval means."""
+"""The explanation of the intervals that `quantity` writes."""
 
 UNKNOWN = "no interval"
-"""What stands behind an estimate of which it is not known how sure it is."""
+"""The words behind an estimate whose interval is unknown."""
 
 NOTHING_SAID: Mapping[str, str] = {}
 """Where a page says nothing on how all of it was computed."""
@@ -56,15 +56,14 @@ NO_ENDS: Ends = (None, None)
 
 
 def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
-    """Write a number in the unit a person would choose, its interval in brackets; nothing is a dash.
+    """Write a number with a prefix of its unit that keeps it readable, its interval in brackets; no value is a dash.
 
     Parameters
     ----------
     value : in base units; None where only bounds are known
     unit : the base unit
     digits : significant digits [1]
-    ends : of the interval, or bounds; an interval without width is left out, an infinite one is that of an estimate of
-        which it is not known how sure it is
+    ends : of the interval, or bounds; an interval without width is left out, an infinite one is unknown
 
     >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s"), quantity(None, "s", ends=(1.0, 2.0))
     ('1.705 ms', '3', '-', '1 to 2 s')
@@ -165,7 +164,7 @@ def overlap(one: Ends, other: Ends) -> bool:
 def bracketed(value: str, low: str, high: str) -> str:
     """Put the ends of an interval behind a value, all written already; none where they are the value itself.
 
-    Ends that are infinite are those of an estimate of which it is not known how sure it is.
+    Infinite ends are those of an estimate whose interval is unknown.
 
     >>> bracketed("20", "19", "21"), bracketed("20", "-", "-"), bracketed("20", "20", "20"), bracketed("-", "19", "21")
     ('20 (19 to 21)', '20', '20', '19 to 21')
@@ -231,8 +230,9 @@ def code(text: str) -> str:
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
     """Lay out a table in Markdown that a page can show; its texts are escaped already.
 
-    A column without content is left out, and one that is the same in every row is said above the table. What is then wider than
-    `PAGE_WIDTH` has long texts as notes below it, is turned if it has few rows, or else is parted, with its first column in each part.
+    A column without content is left out, and a column with the same text in every row is written above the table. If the table is still
+    wider than `PAGE_WIDTH`, its long texts become notes below it; a table of few rows is transposed; another is divided into
+    parts, each with the first column.
 
     Parameters
     ----------

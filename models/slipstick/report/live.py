@@ -107,7 +107,8 @@ def _section(model: LiveModel) -> tuple[str, str]:
             return made
         why = f"the page would have more than {LARGEST // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
-    return _told(model.answer) + note + _values(model.answer) + _fixed_account(model.answer), ""
+    account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
+    return _told(model.answer) + note + _values(model.answer) + account, ""
 
 
 def _live(model: LiveModel) -> str:
@@ -187,10 +188,6 @@ def _bars(account: Mapping[str, float]) -> str:
     ]
     shown, more = _first(rows)
     return f'<table class="bars">{shown}</table>{more}'
-
-
-def _fixed_account(answer: Answer) -> str:
-    return f"<h2>Account</h2>{_bars(answer.account)}" if answer.account else ""
 
 
 def _values(answer: Answer) -> str:

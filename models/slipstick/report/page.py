@@ -1,7 +1,7 @@
 """The report of a study, in Markdown: what was found in a few sentences, questions, sweeps, pictures, cases, inputs.
 
-The head says in one to seven sentences the answer, how it compares with the base, what limits and what is in doubt. A sweep of
-few points is written point by point, of a large one the ends and the extremes. A gallery lists reports.
+The head gives in one to seven sentences the answer, its comparison with the base, the limits and the doubts. A small sweep is written
+point by point, a large one by its ends and extremes. A gallery lists reports.
 """
 
 from __future__ import annotations
@@ -63,19 +63,18 @@ def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NO
     few = len(sweep) <= MOST_POINTS
     parts = [
         f"### {escape(sweep.name)}",
-        "" if few else _varied(sweep),
+        "" if few else f"{'; '.join(map(_axis_text, sweep.axes))}; {_size(sweep)}.",
         "" if few else _outside(sweep),
         result_table(sweep_table(sweep, names), said) if few else _extremes(sweep, names),
         _stages(sweep),
-        _without_effect(sweep),
+        f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
         "" if few else _failures(sweep),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _varied(sweep: Sweep) -> str:
-    axes = "; ".join(map(_axis_text, sweep.axes))
-    return f"{axes}; {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}."
+def _size(sweep: Sweep) -> str:
+    return f"{counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}"
 
 
 def _outside(sweep: Sweep) -> str:
@@ -179,10 +178,6 @@ def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[st
 def _counts(stages: Sequence[str], places: Sequence[int]) -> str:
     found = Counter(stages[index] for index in places)
     return ", ".join(f"{escape(stage)} at {counted(count, 'point')}" for stage, count in found.most_common())
-
-
-def _without_effect(sweep: Sweep) -> str:
-    return f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else ""
 
 
 def _failures(sweep: Sweep) -> str:

@@ -1,7 +1,7 @@
 """Pictures of results: their look, and bars, lines and maps of a study; drawn without any global state.
 
-Lines and fills are told apart in colour, in grey and in black and white; ticks are plain numbers, on the values themselves
-where these are few. The same results give files of the same bytes. Pictures of a question are drawn by what it found.
+Lines and fills can be distinguished in colour, in grey and in black and white; ticks are plain numbers, at the values themselves
+where these are few. The same results give files of the same bytes. The result of a question draws its own pictures.
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ def filled(index: int) -> dict[str, Any]:
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
     """Number the components of a study and the labels of its stacked bars: one fill and one place in all of its pictures.
 
-    Useful components come first, those of cases in their order, others by size; a label of one component has its fill. Only what is drawn has a place, so that few names
-    have the first fills.
+    Useful components come first, those of cases in their order, others by size; a label of one component has the fill of the component.
+    Only names that are drawn have a place, so that few names have the first fills.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _component(values: Sequence[str], useful: Iterable[str]) -> str:
 def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black") -> None:
     """Draw the interval of each value: a bar at each of few points, a band along many.
 
-    A question mark stands at an estimate of which it is not known how sure it is: the ends of its interval are infinite.
+    A question mark marks an estimate whose interval is unknown: its ends are infinite.
 
     Parameters
     ----------
@@ -364,7 +364,8 @@ _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of
 
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it."""
-    parts, unit = stacks(results, spec), _unit(results, spec)
+    parts = stacks(results, spec)
+    unit = "s" if isinstance(spec.stack, str) else results.unit(next(iter(spec.stack.values()))[0])
     drawn = {name for bar in parts.values() for name, part in bar.items() if part}
     names = sorted(drawn, key=order.__getitem__) if isinstance(spec.stack, str) else spec.stack
     fills = {name: order[name] for name in names if name in drawn}
@@ -384,7 +385,8 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         quantity(each, unit) if spec.share else f"{plain(each / factor)} {shown.removeprefix('1')}".rstrip()
         for each in totals.tolist()
     ]
-    heights = (_shares(table, totals) if spec.share else table) / factor
+    heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) if spec.share else table
+    heights = heights / factor
     # What is shared out is certain: all of it.
     reach = np.array([(0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec) for case in spec.cases])
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
@@ -404,7 +406,8 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
     # The legend reads from the top down, as the bar does.
-    return titled(figure, spec.title, _kind(spec), handles[::-1], labels[::-1])
+    legend = "part" if not isinstance(spec.stack, str) else spec.stack.replace("technology", "technology class")
+    return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
@@ -445,23 +448,23 @@ def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
 
 
+def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
+    """Name the values that each part of a bar adds up, by label."""
+    if not isinstance(spec.stack, str):
+        return spec.stack
+    kind, parts = ("account", answer.account) if spec.stack == "component" else ("technology", answer.technology)
+    return {label: [f"{kind}[{label}]"] for label in parts}
+
+
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
-    if spec.stack == "component":
-        return dict(answer.account)
-    if spec.stack == "technology":
-        return dict(answer.technology)
-    found = {label: [answer.find(name) for name in names] for label, names in spec.stack.items()}
+    found = {label: map(answer.find, names) for label, names in _named(answer, spec).items()}
     return {label: sum(each for each in values if each is not None) for label, values in found.items()}
 
 
 def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     """Give how far the interval of a bar's total reaches below and above it; that of the time, or of all parts together."""
-    if isinstance(spec.stack, str):
-        books = {"component": ("account", answer.account), "technology": ("technology", answer.technology)}
-        book, parts = books[spec.stack]
-        names = ["time"] if "time" in answer.values else [f"{book}[{label}]" for label in parts]
-    else:
-        names = [name for each in spec.stack.values() for name in each]
+    whole = isinstance(spec.stack, str) and "time" in answer.values
+    names = ["time"] if whole else [name for each in _named(answer, spec).values() for name in each]
     reach = []
     for name in names:
         value, (low, high) = answer.find(name), answer.ends(name)
@@ -475,22 +478,6 @@ def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
     low, high = tops - reach[:, 0], tops + reach[:, 1]
     draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
     return np.where(np.isfinite(high), high, tops)
-
-
-def _unit(results: Results, spec: BarsSpec) -> str:
-    if isinstance(spec.stack, str):
-        return "s"
-    return results.unit(next(name for names in spec.stack.values() for name in names))
-
-
-def _kind(spec: BarsSpec) -> str:
-    if isinstance(spec.stack, str):
-        return "technology class" if spec.stack == "technology" else spec.stack
-    return "part"
-
-
-def _shares(table: Array, totals: Array) -> Array:
-    return np.asarray(np.divide(table, totals, out=np.zeros_like(table), where=totals > 0))
 
 
 def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:

@@ -43,12 +43,6 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
     _write(tidy_columns(results, answer), path)
 
 
-def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write a further table of a question as CSV; its rows all have the same columns."""
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    _write({name: tidy_cells(column) for name, column in columns.items()}, path)
-
-
 def _write(table: Mapping[str, TidyColumn], path: Path) -> None:
     rows = [list(table), *zip(*table.values(), strict=True)]
     _write_text(path, "".join(",".join(map(_cell, row)) + "\n" for row in rows))
@@ -159,7 +153,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     write_csv(results, study.answer, work / TABLE)
     further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
     for name, rows in further.items():
-        _write_rows(rows, work / name)
+        _write({column: tidy_cells([row[column] for row in rows]) for column in rows[0]} if rows else {}, work / name)
     whole = page(results, study, pictures, command, missing_pictures(study))
     first = first_page(whole)
     details = {DETAILS: whole} if first != whole else {}

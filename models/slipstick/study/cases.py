@@ -1,4 +1,4 @@
-"""What a study writes down: the values of axes, its sweeps, its cases, and the names that its parts call one another by.
+"""The parts of a study as written: values of axes, sweeps, cases, and the names by which parts refer to each other.
 
 Nothing here is built or solved, and no numerical library is imported.
 """
@@ -23,7 +23,7 @@ from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at,
 from slipstick.units import parse
 
 CHECK_ALL = 500
-"""The longest list of which each quantity is checked; of a longer one, and of a range, some that stand for all."""
+"""The longest list of which every quantity is checked; of a longer one, and of a range, the extremes are."""
 
 Place = tuple[str | int, ...]
 """Keys and indices that lead from the study to a value."""
@@ -69,13 +69,13 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repea
         return _RangeReader(spec, node, path).values()
     assert isinstance(node, Listing)
     if not node.items:
-        raise _problem(node.mark, path, "an axis needs at least one value")
+        raise node.mark.error("an axis needs at least one value", path)
     if not repeated and numbers_of(node.items) is None:  # each name is a model of its own
         seen = set[object]()
         for index, each in enumerate(node.items):
             if isinstance(each, Scalar):
                 if each.value in seen:
-                    raise _problem(each.mark, (*path, index), standing_twice(each.text))
+                    raise each.mark.error(standing_twice(each.text), (*path, index))
                 seen.add(each.value)
     return node.items
 
@@ -95,8 +95,8 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
 def to_check(nodes: Sequence[Node]) -> list[int]:
     """Choose the values to check in their place.
 
-    What a quantity may be is an interval, or its whole numbers; so if the extremes hold, and the first value
-    that is not whole, all of them do. Of names, each is checked.
+    The allowed values of a quantity are an interval, or the whole numbers in one. So if the extremes are allowed, and the first
+    value that is not whole, all of them are. Names are checked one by one.
     """
     numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
     if numbers is None:
@@ -171,7 +171,7 @@ class _RangeReader:
 
     def _problem(self, key: str, message: str) -> SpecError:
         mark = value_mark(self.node, [key]) if key else self.node.mark
-        return _problem(mark, (*self.path, key) if key else self.path, message)
+        return mark.error(message, (*self.path, key) if key else self.path)
 
 
 def _read(value: Any) -> tuple[float, Dimension]:
@@ -188,10 +188,6 @@ def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
     number = int(value) if whole and unit == "1" else value
     text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"
     return Scalar(number if unit == "1" else text, text, mark, quoted=False)
-
-
-def _problem(mark: Mark, path: Place, message: str) -> SpecError:
-    return mark.error(message, path)
 
 
 BASE = "base"
@@ -226,8 +222,7 @@ class SweepDefinition:
 
     def problem(self, message: str, *inside: str | int) -> SpecError:
         """Report something wrong inside the sweep."""
-        mark = value_mark(self.node, inside)
-        return mark.error(message, self.place(*inside))
+        return value_mark(self.node, inside).error(message, self.place(*inside))
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
@@ -277,7 +272,7 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     base = {**base_settings(study), **(laid or {})}
     changes = at(study, ["what_if"])
     differences = changes.entries if isinstance(changes, Table) else {}
-    # A misspelt one is told as that, not by everything that then lacks a base.
+    # A misspelt key is reported as such, not by all the cases that then lack a base.
     meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
     alone = base.keys() & set(_SAY_WHAT) or meant or (base and not differences)
     cases: dict[str, Settings] = {BASE: base} if alone else {}
@@ -285,7 +280,7 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     problems: list[Problem] = []
     for name in differences:
         try:
-            cases[name] = {**base, **_difference(name, study, (), made).settings}
+            cases[name] = {**base, **_difference(name, study, (), made)[0]}
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -337,12 +332,8 @@ def _text(node: Node) -> str:
     return node.text if isinstance(node, Scalar) else str(plain(node))
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
-    """What a difference changes, and how long the chain is that it ends."""
-
-    settings: dict[str, Node]
-    length: int
+_Difference = tuple[dict[str, Node], int]
+"""What a difference changes, and how long the chain of differences is that it ends."""
 
 
 def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str, _Difference]) -> _Difference:
@@ -365,12 +356,13 @@ def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str,
         if other not in changes.entries:
             hint = did_you_mean(other, list(changes.entries))
             raise _refused(study, place, f"there is no difference {other!r}{hint}")
-        inner = _difference(other, study, (*using, name), made) if len(using) < MOST_USED else None
-        length = max(length, 1 + (inner.length if inner else MOST_USED))
-        if inner is None or length > MOST_USED:
+        deep = len(using) >= MOST_USED
+        changed, below = ({}, MOST_USED) if deep else _difference(other, study, (*using, name), made)
+        length = max(length, 1 + below)
+        if length > MOST_USED:
             raise _refused(study, place, f"over {MOST_USED} differences build on one another; name fewer")
-        settings.update(inner.settings)
-    made[name] = _Difference({**settings, **own}, length)
+        settings |= changed
+    made[name] = {**settings, **own}, length
     return made[name]
 
 
@@ -389,13 +381,12 @@ def _settings(node: Node | None) -> dict[str, Node]:
 
 
 def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
-    mark = key_mark(study, path)
-    return mark.error(message, path)
+    return key_mark(study, path).error(message, path)
 
 
 @contextmanager
 def kept(problems: list[Problem]) -> Iterator[None]:
-    """Keep what is found wrong, so that the rest is checked as well."""
+    """Collect the problems of the body instead of raising them, so that the rest is checked as well."""
     try:
         yield
     except SpecError as error:
@@ -457,7 +448,7 @@ class StudyContext:
 
 
 def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
-    """Refuse cases, sweeps and questions that are not there, before anything is built.
+    """Refuse names of cases, sweeps and questions that do not exist, before anything is built.
 
     Parameters
     ----------
@@ -542,7 +533,7 @@ def cases_of(asked: Any) -> list[str]:
 
 
 def _parts(asked: Any) -> Iterator[tuple[Place, QuestionSpec]]:
-    """Take a question apart that is asked several times, by name or in a list."""
+    """List the questions under a key that holds several, by name or in a list."""
     if isinstance(asked, Mapping):
         yield from (((name,), each) for name, each in asked.items())
     elif isinstance(asked, list):

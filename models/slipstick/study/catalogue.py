@@ -1,4 +1,4 @@
-"""What there is: specs, programs and laws, by kind and name; and what there is to explain of a model or a law."""
+"""The catalogue: specs, programs and laws, by kind and name; and the explanation of a model or a law."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
 
 
 def explained(settings: Settings) -> Explanation:
-    """Gather what there is to explain.
+    """Gather the explanation of a model or a law.
 
     Raises
     ------

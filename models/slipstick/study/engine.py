@@ -1,9 +1,9 @@
 """Where points are solved: here, in threads, in processes of this machine, on a Dask cluster, or by MPI.
 
-All are executors of `concurrent.futures`, so one loop serves them: points go out in groups, so that sending them costs little
-beside solving them; a group comes back after a second with what it has, so that little is lost with a process; and results
-are put in their places by number, so that neither the executor nor the order can change them. A process that dies, or a
-point over its limit, costs that point: what else was in its group is solved again.
+All are executors of `concurrent.futures`, so one loop is enough for all of them. Points are sent in groups, so that sending them costs
+little compared with solving them. A group returns after about a second with the points that it has solved, so that little is lost when
+a process ends. Results are placed by number, so that neither the executor nor the order changes them. If a process dies, or a
+point exceeds its limit, only that point has no answer; the others of its group are solved again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _START = 120.0
 
 
 class Store(Protocol):
-    """What keeps the results of points for a later run."""
+    """A store of results of points, for a later run."""
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None: ...
     def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
@@ -93,7 +93,7 @@ class _ReplicationLostError(Exception):
 class Engine:
     """Solves blocks of points, side by side.
 
-    As a context manager it is the engine of everything that is solved inside; where it ends early, nothing goes on.
+    As a context manager it is the engine of everything that is solved inside; if the body ends by an error, pending points are dropped.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Engine:
         self._executor = None
 
     def solve(self, blocks: Iterable[Block], progress: Progress = silent) -> list[SolvedBlock]:
-        """Solve blocks, those apart that are kept from an earlier run.
+        """Solve blocks, except those whose results an earlier run kept.
 
         Parameters
         ----------

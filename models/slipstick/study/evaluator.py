@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, beyond_rounding
+from slipstick.errors import did_you_mean
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import AnswerNames
@@ -26,13 +27,13 @@ ALL_SHARES = 10**6
 
 @dataclass(frozen=True)
 class Evaluator:
-    """A case at any values of its parameters; what the method makes of its model is made when it is first asked for.
+    """A case at any values of its parameters; its model is compiled when it is first solved.
 
     Parameters
     ----------
     case : its name
     inputs, built : the case, and its model
-    smooth : nothing is simulated, unless the case says so
+    smooth : mean value replaces simulation where simulation is the default
     """
 
     case: str
@@ -53,12 +54,12 @@ class Evaluator:
 
     @property
     def smoothed(self) -> Evaluator:
-        """The same, for what needs derivatives or thousands of points: where simulation is the default, mean value answers."""
+        """The same with mean value where simulation is the default: for derivatives, and for thousands of points."""
         return replace(self, smooth=True) if self.built.options.method is None else self
 
     @property
     def names(self) -> CaseNames:
-        """List the values that answers can have; nothing is compiled or solved for it."""
+        """List the values that answers can have, without compiling or solving the model."""
         return CaseNames(self.built)
 
     def longer(self, factor: float) -> Evaluator:
@@ -173,10 +174,17 @@ class CaseNames(Mapping[str, str]):
         return self.built.shape.names(self.built.options.method)
 
 
-def named_in(name: str, known: Sequence[Mapping[str, str]]) -> bool:
-    """Say whether any has a name; the samples of all are asked first, since a large model is built for what they lack."""
+def unknown_value(name: str, known: Sequence[Mapping[str, str]], words: str) -> str:
+    """Say that none of several has a value of a name, and which name is near; nothing if one has it.
+
+    The samples of all are asked first, because a large model is built for what they lack.
+    """
     sampled = (each.sampled if isinstance(each, CaseNames) else each for each in known)
-    return any(name in each for each in sampled) or any(name in each for each in known)
+    if any(name in each for each in sampled) or any(name in each for each in known):
+        return ""
+    return (
+        f"{words} the value {name}{did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))}"
+    )
 
 
 def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:
@@ -200,7 +208,7 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
 def with_values(case: str, settings: Settings, values: Settings, library: Library) -> Evaluator:
     """Build a case so that some of its values, which were checked in their place, can be varied.
 
-    What it is computed from anyway is no reason to build it anew.
+    It is built anew only if one of them is no parameter of its model yet.
 
     Raises
     ------
@@ -216,12 +224,12 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
 
 
 def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) -> dict[str, Answer]:
-    """Give the answers of cases what of this kind is asked for.
+    """Add the overhead and its reduction to the answers of cases, if they are wanted.
 
     Parameters
     ----------
     cases : answers by case
-    base : the case that the others are held against
+    base : the case that the others are compared with
     wanted : values that a study asks for
     """
     if not {OVERHEAD, REDUCTION} & set(wanted):

@@ -1,7 +1,7 @@
 """Points that are kept while a study runs, so that a later run goes on where one was killed.
 
-They stand in an SQLite file in the report's folder, each committed as it comes, by the key of `PointBlock`: nothing in it can be
-out of date, only unasked for. What a finished run did not ask for is removed.
+They are rows of an SQLite file in the report's folder, each committed as soon as it is solved, under the key of its `PointBlock`. The
+key depends on everything that the result depends on, so that no row can be out of date. A finished run removes the rows that it did not use.
 """
 
 from __future__ import annotations

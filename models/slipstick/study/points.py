@@ -1,7 +1,7 @@
 """Points that are solved together: all that a process needs to solve them, what it gives back, and the key of both.
 
-A block holds a model, not a file: whatever was read, by whatever name, is in it, and so is nothing else. So its key, a
-hash of its content and of the code and libraries that solve it, says which results of an earlier run are still right.
+A block holds the resolved model, not the name of a file. Its key is a hash of its content and of the code and libraries that solve
+it, so that a result of an earlier run is used again only if everything that it depends on is the same.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
 _COMPUTING = (
     "answer.py expression late.py law method model queueing random_times.py results sim study/points.py vocabulary.py"
 )
-"""The code that results of a block depend on; what reads files and writes reports does not change them."""
+"""The code on which the results of a block depend; code that reads files or writes reports does not change them."""
 
 Progress = Callable[[int], object]
-"""Is called with the number of further points that are done."""
+"""A function that is called with the number of points solved since its last call."""
 
 ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
 """The engine of the study that runs."""
@@ -54,7 +54,7 @@ def silent(points: int) -> None:
 
 
 def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
-    """Solve blocks by the engine of the study that runs; without one here, one after the other.
+    """Solve blocks by the engine of the running study; without one, in this process, one after the other.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class PointBlock:
     values : of what is varied, by path, in base units [points]
     count : of points
     asked : `COLUMNS`, `BRIEF` or `WHOLE`
-    wanted : of columns, the only ones to give, or with `every` those to give beside all others; None: all
+    wanted : the columns to give; with `every`, columns to compute besides the usual ones; None: the usual ones
     every : give all columns
     answers : give the whole answer of each point as well
     axis_values : of the axes, for values before the steady state, which may be at a time that an axis varies [points]
@@ -221,7 +221,7 @@ class SolvedBlock:
 
     @classmethod
     def without_answer(cls, block: Block, why: str) -> SolvedBlock:
-        """Give what stands for points that could not be solved."""
+        """Give the results of points that could not be solved."""
         if isinstance(block, ReplicationBlock):
             return cls(failed={0: why})
         methods = [block.solvable.method or "none"] * block.count
@@ -356,9 +356,10 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
 
 def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str, Array]:
-    """Take the useful parts of the account off the time [s, points].
+    """Subtract the useful parts of the account from the time [s, points].
 
-    Where the account is an estimate, the intervals of the other parts add up, which is the most it can be off.
+    Where the account is an estimate, the intervals of the other parts add up: the widest interval, however the parts depend on
+    each other.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, unit_of
-from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
+from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity
@@ -51,7 +51,7 @@ from slipstick.study.cases import (
     shown,
     sweeps_of,
 )
-from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, named_in, with_derived
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unknown_value, with_derived
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
@@ -126,7 +126,7 @@ class PreparedStudy:
 
     @property
     def points(self) -> int:
-        """How many points there are to solve, cases included."""
+        """The number of points to solve, including the cases."""
         further = sum(each.points for each in self.questions.values())
         return len(self.cases) + further + sum(len(plan.cases) for plan in self.plans.values())
 
@@ -212,7 +212,7 @@ def read_study(
 
 
 def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
-    """Build a case; of one with a model of its own, say what it takes from the base and its model does not know."""
+    """Build a case; where it has another model than the base, say which of the base's values its model does not have."""
     try:
         return evaluator(name, settings, study.library)
     except SpecError as error:
@@ -254,9 +254,8 @@ def _check_values(
     problems: list[Problem] = []
 
     def check(place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has") -> None:
-        if known and not named_in(name, known):
-            near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
-            problems.append(study.problem(place, f"{found} the value {name}{near}"))
+        if known and (why := unknown_value(name, known, found)):
+            problems.append(study.problem(place, why))
 
     if "answer" in study.spec.model_fields_set:
         everything = [named[name] for name in cases] + [each for several in of_sweeps.values() for each in several]
@@ -359,7 +358,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
 def _answered(
     study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted: Sequence[str]
 ) -> tuple[Answer, object]:
-    """Answer for a case, and lay out what it was solved with."""
+    """Answer for a case, and give its resolved inputs."""
     ranked = any(name in each.shares_of() for each in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}

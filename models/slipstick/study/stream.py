@@ -62,7 +62,7 @@ def streamed(
 ) -> StreamedSweep:
     """Answer at every combination of some values, and write the points to a file; the last axis moves fastest.
 
-    Memory holds `TOGETHER` points, however many there are. The file appears when it is whole.
+    Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is complete.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class _ReadAxis(NamedTuple):
 
 
 def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Library) -> SweepPlan:
-    """Lay out a sweep: check every value, build every model that is needed.
+    """Plan a sweep: check every value, and build every model that is needed.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
         with kept(problems):
             read.append(_read_axis(path, nodes, inputs))
     if problems:
-        # What is wrong with a path is wrong with each of its values.
+        # A problem with a path is the same for each of its values, and is told once.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
     whole = with_values(case, settings, first, library)
     for path, nodes in axes.items():
@@ -399,7 +399,7 @@ def _assembled(
 
 
 def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str]) -> Answer:
-    """Say of an answer where it holds."""
+    """Add to an answer the point that it is of."""
     values = ((axis.path, plan.points[axis.path][row]) for axis in plan.axes)
     where = {path: value if isinstance(value, str) else float(value) for path, value in values}
     return replace(answer, point=where, given=where, notes=(*notes, *answer.notes))

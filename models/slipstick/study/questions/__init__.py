@@ -1,8 +1,8 @@
-"""Questions: what a study asks beyond its cases and sweeps, one module for each, named as its key.
+"""Questions of a study, beyond its cases and sweeps: a module for each, named as its key.
 
-Each module has a function ``read(asked, study)``: it checks what the study says at the key, builds every model that is
-needed, solves nothing but the cases themselves, and gives a `Question`. Its ``solve`` gives a `QuestionResult`: data, sentences
-and tables. Modules are imported only where a study asks for them.
+Each module has a function ``read(asked, study)``, which checks the value of the key, builds the models that it needs, and gives a
+`Question`; nothing is solved yet. The ``solve`` of the question gives a `QuestionResult`: data, sentences and tables. A module is
+imported only if a study has its key.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Question:
     shares_of : gives the cases whose answers must have the share of every parameter
     named_values : values of cases that it reads by name, so that those derived from others are there
     points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
-    notes : says what is odd about the files that it reads
+    notes : gives warnings about the files that it reads
     values : the values that it answers for; by default those that the study asks for
     name_problems : lists the names in it that are of no value, given the names of the values of each case, and of each
         answer that a question adds

@@ -329,11 +329,13 @@ def _choice(asked: _Choosing, made: _Enumeration, points: tuple[int, int], order
     found = sorted(made.found, key=lambda each: each[0])[: 1 + asked.spec.runners_up]
     best = found[0][0] if found else math.inf
     failed = max((each for each in made.failed if each[0] > -math.inf), key=lambda each: each[0], default=None)
+    # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
+    parts, written = asked.condition.parts, re.split(r"\s+and\s+", asked.condition.text.strip())
     return ChosenPoints(
         case=asked.case.case,
         units=asked.units,
         objective=asked.objective.text,
-        conditions=_texts(asked.condition),
+        conditions=tuple(written if len(written) == len(parts) else map(str, parts)),
         points=points,
         solved=made.solved,
         ordered=ordered,
@@ -343,12 +345,6 @@ def _choice(asked: _Choosing, made: _Enumeration, points: tuple[int, int], order
         nearest=failed[2] if failed and not found else None,
         worst=failed[1] if failed and not found else 0,
     )
-
-
-def _texts(condition: Condition) -> tuple[str, ...]:
-    """Give each part of a condition as it is written, but for those of a chain such as 1 <= n < 8."""
-    written = re.split(r"\s+and\s+", condition.text.strip())
-    return tuple(written if len(written) == len(condition.parts) else map(str, condition.parts))
 
 
 def _sentences(each: ChosenPoints) -> Iterator[str]:

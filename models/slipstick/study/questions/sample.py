@@ -20,7 +20,7 @@ from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
 from slipstick.schema.text import Node, canonical, value_mark
 from slipstick.study.cases import StudyContext, quantity_node
-from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.evaluator import Evaluator, evaluator, unknown_value
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import choose
 
@@ -175,9 +175,8 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
         known = [each.case.names for each in cases]
         for index, name in enumerate(asked.answer):
-            if not any(name in each for each in known):
-                near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
-                yield study.problem(("sample", "answer", index), f"no sampled case has the value {name}{near}")
+            if why := unknown_value(name, known, "no sampled case has"):
+                yield study.problem(("sample", "answer", index), why)
 
     return Question(solve, values=asked.answer, name_problems=misnamed)
 

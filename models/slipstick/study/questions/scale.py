@@ -740,17 +740,15 @@ def _formula(found: Scaling) -> Iterator[str]:
     if growth is None:
         yield f"No isoefficiency in symbols: {escape(found.no_growth)}." if found.no_growth else ""
         return
-    rows = [[code(each.text), code(each.order) if each.order else NOTHING, _since(each.since)] for each in growth.terms]
+    rows = [
+        [code(each.text), code(each.order) if each.order else NOTHING, fraction(each.since)] for each in growth.terms
+    ]
     exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
     yield f"#### Isoefficiency at {percent(growth.efficiency)}"
     yield _SYMBOLS
     yield f"Work {code(growth.work)}, overhead {code(growth.overhead)}."
     yield markdown_table(["term of the overhead", "work grows as", "asks for the most from N"], rows, [2])
     yield f"{escape(_verdict(growth)) if growth.limit else _verdict(growth, code(growth.order))}. {exact}".strip()
-
-
-def _since(number: float | None) -> str:
-    return NOTHING if number is None else fraction(number)
 
 
 def _verdict(growth: IsoefficiencyFormula, order: str = "", short: bool = False) -> str:
