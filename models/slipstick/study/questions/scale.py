@@ -368,11 +368,17 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
     if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
         why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
         raise study.refusal(("scale", "against"), why)
-    if isinstance(model, Model) and any(each.name == axis.path for each in parameters(model.population.size)):
+    size = model.population.size if isinstance(model, Model) else None
+    # A plain parameter is the number itself; only a formula of it needs arrays.
+    if (
+        size is not None
+        and not isinstance(size, Parameter)
+        and any(each.name == axis.path for each in parameters(size))
+    ):
         count = np.array(axis.values, dtype=float)
-        sizes = np.broadcast_to(Tape([model.population.size]).run({axis.path: count})[0], count.shape)
-        for value, size in zip(count[sizes != count], sizes[sizes != count], strict=True):
-            why = f"{case} has {size:g} processors where {axis.path} is {value:g}; name a path that is their number"
+        sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
+        for value, there in zip(count[sizes != count], sizes[sizes != count], strict=True):
+            why = f"{case} has {there:g} processors where {axis.path} is {value:g}; name a path that is their number"
             raise study.refusal(("scale", "processors"), why)
     if spec.against == "useful" and isinstance(model, Law):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
