@@ -4,3 +4,9 @@ Why this shape: `main` holds the commands that solve, run and look things up; th
 modules of their own (`fit`, `measured`). `console` is how all of them speak: results on standard output, everything else on
 standard error, no traceback. Everything heavy is imported by the command that needs it, so that help is at once there.
 """
+
+import gc
+
+gc.set_threshold(
+    200_000, 20, 20
+)  # before any other import: classes and trees stay, and the default searches them 100 times

@@ -613,8 +613,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _start_faster() -> None:
     """Leave out of the start and the end of a process what a short command never gains by."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # they are looked for in every distribution installed
-    gc.set_threshold(50_000, 20, 20)  # classes and trees stay: the default searches them for cycles 100 times
-    atexit.register(gc.freeze)  # and once more when the interpreter ends, which takes a tenth of a short command
+    atexit.register(gc.freeze)  # else all is searched for cycles when the interpreter ends: a tenth of a short command
 
 
 def _cannot_write(error: OSError) -> int:

@@ -193,11 +193,17 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     if kind == "study":
         return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
     shared = kind == "machine" and tree is not None and is_shared_memory(tree)
-    model: type[BaseModel] = imported(
-        "slipstick.schema.kinds.machine:SharedMemorySpec" if shared else KINDS[kind].model
-    )
+    model: type[BaseModel] = machine_model(shared) if kind == "machine" else imported(KINDS[kind].model)
     machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
     return _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
+
+
+def machine_model(shared: bool) -> type[BaseModel]:
+    """Give the pydantic model of machines with shared memory, or of those on a network."""
+    model: type[BaseModel] = imported(
+        "slipstick.schema.kinds.shared_memory:SharedMemorySpec" if shared else KINDS["machine"].model
+    )
+    return model
 
 
 @cache
@@ -471,11 +477,10 @@ def _two_machines() -> dict[str, Any]:
     """Describe the two kinds of machines, told apart by the keys that only one of them has."""
     from pydantic.json_schema import models_json_schema
 
-    from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
-
-    _, schema = models_json_schema([(MachineSpec, "validation"), (SharedMemorySpec, "validation")])
+    models = [machine_model(shared) for shared in (False, True)]
+    _, schema = models_json_schema([(each, "validation") for each in models])
     parts = schema["$defs"]
-    wholes = [MachineSpec.__name__, SharedMemorySpec.__name__]
+    wholes = [each.__name__ for each in models]
     for name, each in parts.items():
         if name in wholes:
             _allow_extends(each)

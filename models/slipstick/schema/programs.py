@@ -25,7 +25,6 @@ from slipstick.schema.inputs import (
     refuse_mistyped,
     with_technology,
 )
-from slipstick.schema.kinds.machine import MachineSpec, SharedMemorySpec
 from slipstick.schema.kinds.quantity import (
     Described,
     DescribedValue,
@@ -39,7 +38,7 @@ from slipstick.schema.kinds.quantity import (
     read_formula,
     validate,
 )
-from slipstick.schema.library import Library, is_shared_memory, names, spec_model
+from slipstick.schema.library import Library, is_shared_memory, machine_model, names, spec_model
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 
 
@@ -175,7 +174,7 @@ def program_spec(program: Program) -> type[BaseModel]:
     """Make the model that checks everything a program is solved with: machine, inputs, technology."""
     fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
-    kind = SharedMemorySpec if program.machine is SharedMemory else MachineSpec
+    kind = machine_model(program.machine is SharedMemory)
     return create_model(program.name, __base__=Spec, machine=(kind, machine), technology=(Factors, Factors()), **fields)
 
 

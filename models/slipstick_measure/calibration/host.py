@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import Given, validate
+from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.calibration.analysis import SPEC_LOCKS, HostValue
 from slipstick_measure.calibration.timing import LEAST, PASSES, Array, Cores, TimedKernel, Timing

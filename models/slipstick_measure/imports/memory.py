@@ -13,8 +13,8 @@ import re
 from typing import Any
 
 from slipstick.errors import SpecError
-from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.readers.reading import Reading

@@ -12,8 +12,8 @@ from slipstick.answer import Value
 from slipstick.errors import ModelError
 from slipstick.late import np
 from slipstick.model.machine import omega_outputs
-from slipstick.schema.kinds.machine import SharedMemorySpec
 from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Mark
 from slipstick_measure.account import measured

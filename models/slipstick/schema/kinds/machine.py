@@ -1,9 +1,7 @@
-"""Machines on a network or with shared memory, and networks: the formats, and the machine that a file says."""
-
-from __future__ import annotations
+"""Machines on a network, and networks: the formats, and the machine that a file describes."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,37 +16,17 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Name,
     PerByte,
-    Quantity,
     Rate,
     Spec,
     Speed,
     Time,
     Whole,
     broken_rule,
-    one_of,
+    part_of,
 )
-from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
-
-Part = TypeVar("Part", bound=NamedTuple)
 
 _NOTHING, _NO_BYTES = Given(0.0, TIME, "0 s"), Given(0.0, BYTES, "0 B")
 _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
-
-
-def part_of(node: type[Part], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> Part:
-    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else as it stands.
-
-    Parameters
-    ----------
-    node : the part
-    spec, path : the checked keys, and where they stand
-    at : every quantity of the file, by path
-    own : values of the fields that are no keys
-    """
-    keys = [name for name in node._fields if name not in own]
-    given = {key: getattr(spec, key) for key in keys}
-    read = {key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()} | own
-    return node._make(read[name] for name in node._fields)
 
 
 class LineSpec(Spec):
@@ -235,197 +213,3 @@ class MachineSpec(Described):
             bandwidth=at.get(f"{prefix}.memory.bandwidth"),
             call=at.get(f"{prefix}.system.call"),
         )
-
-
-Clock = Annotated[Given, Quantity(Dimension.of("cycle/s"), least=None, above=0.0)]
-Cycles = Annotated[Given, Quantity(Dimension.of("cycle"))]
-Modules = Annotated[Given, Quantity(Dimension(), least=1.0, most=4096.0, whole=True)]
-Size = Annotated[Given, Quantity(Dimension.of("B"), least=None, above=0.0)]
-Radix = Annotated[Given, Quantity(Dimension(), least=2.0, whole=True)]
-
-_TWO = Given(2.0, Dimension(), "2")
-
-
-class ClockedProcessorsSpec(Spec):
-    """The processors."""
-
-    count: Whole = Field(description="how many there can be")
-    clock: Clock = Field(description="cycles a second")
-    step: Cycles = Field(description="cycles of one unit of computing, in which grains are measured")
-
-
-class CacheLevelSpec(Spec):
-    """A smaller and faster part of each processor's cache."""
-
-    size: Size = Field(description="size of the part")
-    hit: Time = Field(description="time of an access that finds its line there")
-
-
-class CacheSpec(Spec):
-    """Each processor's cache for shared data."""
-
-    size: Size = Field(description="size of a processor's cache")
-    line: Size = Field(description="size of a line")
-    ways: Whole = Field(description="lines of one set")
-    hit: Time = Field(description="time of an access that finds its line")
-    protocol: Literal["write-back", "write-through"] = Field(description="when writes reach memory")
-    inner: dict[Name, CacheLevelSpec] = Field(
-        {}, description="levels of the cache nearer to the processor, the nearest first"
-    )
-    other: Time | None = Field(
-        None, description="time to fetch a line that another processor's cache has modified; that of a miss if left out"
-    )
-
-    def check_rules(self) -> None:
-        before, last = 0.0, self.size.value
-        for name, each in self.inner.items():
-            if not before < each.size.value < last:
-                why = f"level {name} must be larger than those before it and smaller than the cache"
-                raise broken_rule(why, "inner", name, "size")
-            before = each.size.value
-
-    def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
-        """Build the cache of a checked file, whose quantities stand under `path`."""
-        inner = tuple(
-            part_of(hardware.CacheLevel, each, at, f"{path}.inner.{name}") for name, each in self.inner.items()
-        )
-        return part_of(hardware.Cache, self, at, path, inner=inner)
-
-
-class BusSpec(Spec):
-    """One bus for all."""
-
-    kind: Literal["bus"] = Field(description="one bus for all")
-    transactions: Literal["split", "atomic"] = Field(
-        description="free while memory works, or held until it has answered"
-    )
-    request: Time = Field(description="time that a request occupies the bus")
-    transfer: Time = Field(description="time that the data of one access, or one line, occupy the bus")
-    invalidate: Time = Field(description="time that an invalidation occupies the bus")
-
-
-class MultistageSpec(Spec):
-    """Stages of switches."""
-
-    kind: Literal["multistage"] = Field(description="stages of switches between processors and modules")
-    switching: Literal["packet", "circuit"] = Field(
-        description="packets that queue, or a path held until the reply and refused while in use"
-    )
-    radix: Radix = Field(description="inputs and outputs of a switch")
-    ports: Whole = Field(description="processors and modules that the network joins")
-    hop: Time = Field(description="time to cross one stage")
-    transfer: Time = Field(description="time that the data of one access occupy a path")
-    retry: Time = Field(_NOTHING, description="pause after a refusal")
-
-
-class RingSpec(Spec):
-    """Slotted rings of one or two levels."""
-
-    kind: Literal["ring"] = Field(description="slotted rings of one or two levels")
-    members: Whole = Field(description="processors of one ring")
-    slots: Whole = Field(description="packets that a ring carries at a time")
-    rotation: Time = Field(description="latency of an access that is answered on the same ring")
-    upper: Time | None = Field(None, description="latency of an access that is answered on another ring")
-    upper_slots: Whole | None = Field(None, description="packets that the ring of rings carries at a time")
-
-    def check_rules(self) -> None:
-        if (self.upper is None) != (self.upper_slots is None):
-            raise broken_rule("a ring of rings needs both upper and upper_slots")
-
-
-class CrossbarSpec(Spec):
-    """A path from every processor to every module."""
-
-    kind: Literal["crossbar"] = Field(description="a path from every processor to every module")
-    hop: Time = Field(description="time to cross it")
-    transfer: Time = Field(description="time that the data of one access occupy the module's port")
-
-
-InterconnectSpec = BusSpec | MultistageSpec | RingSpec | CrossbarSpec
-
-
-class ModulesSpec(Spec):
-    """The memory modules."""
-
-    modules: Modules = Field(description="how many modules there are")
-    access: Time = Field(description="time that one access occupies a module")
-    block: Size = Field(description="consecutive bytes in one module before the next begins")
-    element: Size = Field(description="size of a shared element")
-
-
-class LockKindSpec(Spec):
-    """One of the machine's locks."""
-
-    kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
-    latency: Time = Field(description="time of acquire and release without contention, accesses included")
-    access: Time = Field(_NOTHING, description="time that one access to the lock word occupies what holds it")
-    own: Time | None = Field(
-        None, description="such an access of the processor that made the last one; as long as any if left out"
-    )
-    back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
-    base: Time = Field(_NOTHING, description="pause after the first failure")
-    most: Time = Field(_NOTHING, description="longest pause")
-    home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
-
-    def check_rules(self) -> None:
-        if self.back_off != "none" and not self.base.value > 0:
-            raise broken_rule(f"a {self.back_off} back-off needs a base above 0 s", "back_off")
-        if self.back_off == "exponential" and not self.most.value >= self.base.value:
-            raise broken_rule("an exponential back-off needs a most of at least its base", "back_off")
-
-
-class BarrierKindSpec(Spec):
-    """One of the machine's barriers."""
-
-    kind: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
-    access: Time = Field(description="time of one access to a shared counter or flag, or of one message")
-    radix: Radix = Field(_TWO, description="arrivals combined at a node of a tree")
-
-
-class SharedMemorySpec(Described):
-    """Processors that share memory."""
-
-    machine: Literal[1] = Field(1, description="version of this format")
-    processors: ClockedProcessorsSpec = Field(description="the processors")
-    cache: CacheSpec | None = Field(None, description="each processor's cache; none if shared data are not cached")
-    interconnect: InterconnectSpec = Field(description="between processors and memory modules", discriminator="kind")
-    memory: ModulesSpec = Field(description="the memory modules")
-    locks: dict[Name, LockKindSpec] = Field({}, description="the locks by name")
-    barriers: dict[Name, BarrierKindSpec] = Field({}, description="the barriers by name")
-
-    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.SharedMemory:
-        """Build the machine of a checked file.
-
-        Parameters
-        ----------
-        name : of the machine
-        at : every quantity of the file, by its path under `prefix`
-        """
-        return hardware.SharedMemory(
-            name=name or self.title,
-            processors=at[f"{prefix}.processors.count"],
-            step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=self.cache.build(at, f"{prefix}.cache") if self.cache else None,
-            interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
-            memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
-            locks={
-                key: part_of(hardware.MachineLock, each, at, f"{prefix}.locks.{key}")
-                for key, each in self.locks.items()
-            },
-            barriers={
-                key: part_of(hardware.BarrierKind, each, at, f"{prefix}.barriers.{key}")
-                for key, each in self.barriers.items()
-            },
-        )
-
-
-def _interconnect(spec: InterconnectSpec, at: Mapping[str, Parameter], path: str) -> hardware.Interconnect:
-    match spec:
-        case BusSpec():
-            return part_of(hardware.Bus, spec, at, path, split=spec.transactions == "split")
-        case MultistageSpec():
-            return part_of(hardware.Multistage, spec, at, path, circuit=spec.switching == "circuit")
-        case RingSpec():
-            return part_of(hardware.Ring, spec, at, path)
-        case CrossbarSpec():
-            return part_of(hardware.Crossbar, spec, at, path)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -24,7 +24,6 @@ from pydantic import (
     GetPydanticSchema,
     StringConstraints,
     ValidationError,
-    model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -340,10 +339,8 @@ class Spec(BaseModel):
         extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True, defer_build=True
     )
 
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
+    def model_post_init(self, _context: object) -> None:
         self.check_rules()
-        return self
 
     def check_rules(self) -> None:
         """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own rules here."""
@@ -370,6 +367,7 @@ class Described(Spec):
 
 
 SpecType = TypeVar("SpecType", bound=BaseModel)
+HardwarePart = TypeVar("HardwarePart", bound=NamedTuple)
 
 
 Once = Callable[[Hashable, Callable[[], Any], object], Any]
@@ -848,6 +846,22 @@ def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[s
 def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity."""
     return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
+
+
+def part_of(node: type[HardwarePart], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> HardwarePart:
+    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else as it stands.
+
+    Parameters
+    ----------
+    node : the part
+    spec, path : the checked keys, and where they stand
+    at : every quantity of the file, by path
+    own : values of the fields that are no keys
+    """
+    keys = [name for name in node._fields if name not in own]
+    given = {key: getattr(spec, key) for key in keys}
+    read = {key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()} | own
+    return node._make(read[name] for name in node._fields)
 
 
 def hardware_of(spec: Any, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:

@@ -4,8 +4,6 @@ Each question is a key of a study: a spec class here, registered in `QUESTIONS`,
 of the same name, which answers it and says what of the answer is shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce

@@ -1,7 +1,5 @@
 """Distributions of uncertain quantities, technologies as files, what they make of models, and trends over years."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -148,7 +146,7 @@ DistributionSpec = Annotated[
 ]
 
 
-def distribution_of(spec: Uncertain) -> Uncertainty:
+def distribution_of(spec: Uncertain) -> "Uncertainty":
     """Build a checked distribution, its values in base units."""
     # Distributions are drawn from with NumPy, which a check of the file does not need.
     from slipstick.model.uncertainty import Uncertainty
@@ -323,7 +321,7 @@ class TrendSpec(Described):
     partly: list[Technology] | None = Field(None, description="classes that gain a part only")
 
 
-def trend_of(spec: TrendSpec, name: str) -> Trend:
+def trend_of(spec: TrendSpec, name: str) -> "Trend":
     """Build the trend of a checked file, its source keys spelt out."""
     from slipstick.model.uncertainty import Trend
 
@@ -331,7 +329,7 @@ def trend_of(spec: TrendSpec, name: str) -> Trend:
     return Trend(name, spec.title or name, rates)
 
 
-def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
+def _period(spec: PeriodSpec, trend: TrendSpec) -> "Period":
     from slipstick.model.uncertainty import Period
 
     given = spec.uncertain or spec.factor or spec.doubling or spec.halving
@@ -341,7 +339,7 @@ def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
     return Period(spec.first, spec.to, factor, trend.sources.get(source, source), given.assumed)
 
 
-def _factor(spec: PeriodSpec) -> Uncertainty:
+def _factor(spec: PeriodSpec) -> "Uncertainty":
     from slipstick.model.uncertainty import Uncertainty
 
     if spec.factor:
