@@ -54,8 +54,8 @@ class Registry(Mapping[str, T]):
         return self._given() if callable(self._given) else self._given
 
     @cached_property
-    def places(self) -> Mapping[str, Any]:
-        """Where other packages define what they add: ``module:NAME``, or the thing itself."""
+    def places(self) -> dict[str, Any]:
+        """Where other packages define what they add: ``module:NAME``, or, once it was imported, the thing itself."""
         from importlib.metadata import entry_points
 
         found: dict[str, Any] = {}
@@ -77,9 +77,11 @@ class Registry(Mapping[str, T]):
             raise KeyError(f"there is no {what} {name!r}{did_you_mean(name, [*self])}")
         place = self.places[name]
         try:
-            return cast(T, imported(place) if isinstance(place, str) else place)
+            if isinstance(place, str):
+                place = self.places[name] = imported(place)
         except (ImportError, AttributeError) as error:
             raise ModelError(f"{place}, which is {name!r} of the group {self._group}, is not there: {error}") from error
+        return cast(T, place)
 
     def __contains__(self, name: object) -> bool:
         return name in self.own or name in self.places

@@ -23,9 +23,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -62,21 +62,19 @@ class Scalar(NamedTuple):
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
-    """Values in order, and what each goes by: its name where no other has it, else its number."""
+    """Values in order."""
 
     items: tuple[Node, ...]
     mark: Mark
-    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        names = tuple(map(str, range(len(self.items))))
-        if any(isinstance(item, Table) for item in self.items):  # most lists are of numbers
-            named = [_name(item) for item in self.items]
-            uses = Counter(named)
-            names = tuple(name if name and uses[name] == 1 else at for at, name in zip(names, named, strict=True))
-        object.__setattr__(self, "names", names)
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each item goes by: its name where no other has it, else its number."""
+        named = [_name(item) for item in self.items]
+        uses = Counter(named)
+        return tuple(name if name and uses[name] == 1 else str(at) for at, name in enumerate(named))
 
 
 class Entry(NamedTuple):
@@ -294,6 +292,7 @@ def _parts(path: NodePath) -> Sequence[str | int]:
     return split(path) if isinstance(path, str) else path
 
 
+@lru_cache(maxsize=4096)
 def _written(part: str) -> str:
     if not _NEEDS_QUOTES.search(part):
         return part
@@ -479,21 +478,30 @@ def _syntax(said: str) -> tuple[bool, str]:
 
 
 class _TreeReader:
-    """Reads the tree of one text, and notes what is wrong with it; `open` are the listings and tables that have not ended."""
+    """Reads the tree of one text, and notes what is wrong with it.
+
+    Attributes
+    ----------
+    open : where each listing or table begins that has not ended, and whether brackets enclose it
+    path : of what is read now, for problems
+    last : where it begins
+    values : how many have been read
+    """
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
-        self.open: list[tuple[Mark, bool]] = []  # where each begins, and whether brackets enclose it
+        self.open: list[tuple[Mark, bool]] = []
+        self.path: list[str | int] = []
         self.last = Mark(file, 1, 1)
         self.values, self.most = 0, limit("spec_values")
 
-    def report(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> None:
-        self.problems.append(mark.problem(message, path))
+    def report(self, mark: Mark, message: str, *inside: str) -> None:
+        self.problems.append(mark.problem(message, (*self.path, *inside)))
 
-    def stop(self, mark: Mark, message: str, path: tuple[str, ...] = ()) -> NoReturn:
-        self.report(mark, message, path)
+    def stop(self, mark: Mark, message: str) -> NoReturn:
+        self.report(mark, message)
         raise _EndOfPassError
 
     def check_characters(self) -> None:
@@ -516,6 +524,7 @@ class _TreeReader:
             said, places[0] = "',' or ']'", self.open[-1][0]  # the bracket is what to mend, not the end
         at_start, message = _syntax(said)
         met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
+        self.path.clear()  # the parser knows the place only
         self.report(places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met))
 
     def mark(self, mark: Any) -> Mark:
@@ -530,105 +539,112 @@ class _TreeReader:
             if isinstance(event, yaml.DocumentStartEvent) and found:
                 self.stop(self.mark(event.start_mark), "a second document begins here; write one per file")
             if isinstance(event, yaml.NodeEvent):
-                found.append(self.node(event, ()))
+                found.append(self.node(event))
         return found[0] if found else None
 
-    def node(self, event: Any, path: tuple[str, ...], is_key: bool = False, key: Mark | None = None) -> Node:
+    def node(self, event: Any, is_key: bool = False, key: Mark | None = None) -> Node:
         """Read what begins with an event: a key, or a value, perhaps under a key."""
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
         mark = self.last = self.mark(event.start_mark)
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None or event.tag is not None:
-            self.check_sharing(event, path)
-        self.values += not is_key
-        if self.values > self.most:
-            self.stop(mark, too_many("spec_values", "values", _ADVICE), path)
+        if event.anchor is not None or event.tag is not None:
+            self.check_sharing(event)
+        if not is_key:
+            self.values += 1
+            if self.values > self.most:
+                self.stop(mark, too_many("spec_values", "values", _ADVICE))
         if isinstance(event, yaml.ScalarEvent):
-            return self.scalar(event, path, is_key, key)
+            return self.scalar(event, mark, is_key, key)
         if isinstance(event, yaml.AliasEvent):
             return Scalar(None, f"*{event.anchor}", mark, quoted=True)
         if len(self.open) == MOST_NESTED:
-            self.stop(mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth", path)
+            self.stop(mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth")
         self.open.append((mark, bool(event.flow_style)))
-        made = self.table(mark, path) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark, path)
+        made = self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
         self.open.pop()
         return made
 
-    def listing(self, mark: Mark, path: tuple[str, ...]) -> Listing:
+    def listing(self, mark: Mark) -> Listing:
         items: list[Node] = []
+        self.path.append(0)
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            items.append(self.node(event, (*path, str(len(items)))))
+            items.append(self.node(event))
+            self.path[-1] = len(items)
+        self.path.pop()
         return Listing(tuple(items), mark)
 
-    def table(self, mark: Mark, path: tuple[str, ...]) -> Table:
+    def table(self, mark: Mark) -> Table:
         entries: dict[str, Entry] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            written = self.node(event, path, is_key=True)
-            key = self.key(written, path, entries)
-            value = self.node(next(self.events), (*path, key), key=written.mark)
+            written = self.node(event, is_key=True)
+            key = self.key(written, entries)
+            self.path.append(key)
+            value = self.node(next(self.events), key=written.mark)
+            self.path.pop()
             entries.setdefault(key, Entry(written.mark, value))
         return Table(entries, mark)
 
-    def check_sharing(self, event: Any, path: tuple[str, ...]) -> None:
+    def check_sharing(self, event: Any) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self.report(self.last, _sharing(f"the alias {short(f'*{event.anchor}')}"), path)
+            self.report(self.last, _sharing(f"the alias {short(f'*{event.anchor}')}"))
         elif event.anchor is not None:
-            self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"), path)
+            self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"))
         if (tag := getattr(event, "tag", None)) is not None:
             written = tag.replace("tag:yaml.org,2002:", "!!")
-            self.report(self.last, _sharing(f"the tag {short(written)}"), path)
+            self.report(self.last, _sharing(f"the tag {short(written)}"))
 
-    def scalar(self, event: Any, path: tuple[str, ...], is_key: bool, key: Mark | None) -> Scalar:
-        plain = event.style in (None, "")  # PyYAML's word for it and libyaml's
-        self.check_written(event, path)
+    def scalar(self, event: Any, mark: Mark, is_key: bool, key: Mark | None) -> Scalar:
+        style, text = event.style, event.value
+        if style or (self.open and self.open[-1][1]):
+            self.check_written(event)
         if is_key:
-            return Scalar(event.value, event.value, self.last, not plain)
-        if len(event.value) > LONGEST_SCALAR:
-            message = f"a text of {len(event.value):,} characters; at most {LONGEST_SCALAR:,} can be written"
-            self.report(self.last, message, path)
-            return Scalar(None, "", self.last, not plain)
-        value, problem = meaning(event.value) if plain else (event.value, "")
+            return Scalar(text, text, mark, bool(style))
+        if len(text) > LONGEST_SCALAR:
+            self.report(mark, f"a text of {len(text):,} characters; at most {LONGEST_SCALAR:,} can be written")
+            return Scalar(None, "", mark, bool(style))
+        if style:  # PyYAML's word for none is None, libyaml's is empty
+            return Scalar(text, text, mark, True)
+        value, problem = meaning(text)
         if problem:
-            self.report(self.last, problem, path)
-        nowhere = event.value == "" and plain and key
-        return Scalar(value, event.value, nowhere or self.last, not plain)
+            self.report(mark, problem)
+        return Scalar(value, text, key if key and not text else mark, False)
 
-    def check_written(self, event: Any, path: tuple[str, ...]) -> None:
+    def check_written(self, event: Any) -> None:
         """Refuse what one of the two parsers refuses; most of it ends the pass, as it does there."""
-        start, end = event.start_mark, event.end_mark
+        start, end = event.start_mark.index, event.end_mark
         if event.style == '"':
-            self.check_escapes(event.value, path)
-        elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start.index : start.index + 4]):
+            self.check_escapes(event.value)
+        elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start : start + 4]):
             self.stop(self.last, _syntax("block scalar")[1])
-        elif not event.style and self.open and self.open[-1][1]:
+        elif not event.style:  # within brackets
             if "?" in event.value:
-                self.stop(place(self.text, self.text.index("?", start.index), self.file), _syntax("got '?'")[1])
+                self.stop(place(self.text, self.text.index("?", start), self.file), _syntax("got '?'")[1])
             if self.text[end.index : end.index + 1] == ":" and self.text[end.index + 1 : end.index + 2] in set("[]{},"):
                 self.stop(self.mark(end), _syntax("unexpected ':'")[1])
 
-    def check_escapes(self, value: str, path: tuple[str, ...]) -> None:
+    def check_escapes(self, value: str) -> None:
         odd = _ODD.search(value.replace("\t", " "))
         if odd and "\ud800" <= odd[0][0] <= "\udfff":
             self.stop(self.last, _syntax("invalid Unicode")[1])
         if odd:
-            self.report(self.last, _unlike_text(odd[0][0]), path)
+            self.report(self.last, _unlike_text(odd[0][0]))
 
-    def key(self, node: Node, path: tuple[str, ...], entries: Mapping[str, Entry]) -> str:
+    def key(self, node: Node, entries: Mapping[str, Entry]) -> str:
         """Take a node as a key; one that is refused still lets its value be read."""
         text = node.text if isinstance(node, Scalar) else ""
         if not isinstance(node, Scalar) or "\n" in text:
-            self.report(node.mark, "a key must be text on one line; a list, a mapping or a block cannot be one", path)
+            self.report(node.mark, "a key must be text on one line; a list, a mapping or a block cannot be one")
         elif len(text) > LONGEST_KEY:
             message = f"the key {short(text)} has {len(text):,} characters; at most {LONGEST_KEY} are allowed"
-            self.report(node.mark, message, path)
+            self.report(node.mark, message)
         elif text == "<<" and not node.quoted:
-            self.report(node.mark, _sharing("the merge key '<<'"), path)
+            self.report(node.mark, _sharing("the merge key '<<'"))
         elif text == "" or (text in NULLS and not node.quoted):
-            self.report(node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'", path)
+            self.report(node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'")
         elif text in entries:
             line = entries[text].key_mark.line
             message = f"key {short(text)} already stands in line {line}; keep one of them"
-            self.report(node.mark, message, (*path, text))
+            self.report(node.mark, message, text)
         return text
 
 

@@ -20,7 +20,7 @@ benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py com
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, replace
 from functools import cache, lru_cache
 from math import ceil
@@ -70,6 +70,10 @@ def sample(machine: Machine, counts: Counts, inputs: InputValues, name: str = "d
     return application(machine, _one_of_each(_Counted(counts)), inputs, name)
 
 
+_SAMPLES: dict[Hashable, Counts] = {}
+"""Counts by the kinds of operations in them: those with the same kinds give models of the same names and parameters."""
+
+
 @lru_cache(maxsize=128)
 def _one_of_each(counted: _Counted) -> Counts:
     """Give counts of one processor in one phase, with the first of each kind that any processor has."""
@@ -83,7 +87,12 @@ def _one_of_each(counted: _Counted) -> Counts:
             kept[name] = type(found[0])(each_key) if each_key else found[0]
     for name in {"faults", "collected"} & kept.keys():
         kept[name] = Counter(dict(kept[name].most_common(1)))  # their sizes differ, and nothing else
-    return replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
+    made = replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
+    kinds = (
+        (name, None if name in ("faults", "collected") or isinstance(value, int) else tuple(value))
+        for name, value in kept.items()
+    )
+    return _SAMPLES.setdefault((counts.program, counts.processors > 1, *kinds), made)
 
 
 def _need_work(counts: Counts) -> Counts:
