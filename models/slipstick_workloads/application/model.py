@@ -88,11 +88,12 @@ def _one_of_each(counted: _Counted) -> Counts:
     for name in {"faults", "collected"} & kept.keys():
         kept[name] = Counter(dict(kept[name].most_common(1)))  # their sizes differ, and nothing else
     made = replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
-    kinds = (
-        (name, None if name in ("faults", "collected") or isinstance(value, int) else tuple(value))
-        for name, value in kept.items()
-    )
-    return _SAMPLES.setdefault((counts.program, counts.processors > 1, *kinds), made)
+    ahead = made.total("diffs_made") > made.total(
+        "served_diffs"
+    )  # diffs made before a request are an operation of their own
+    keyed = ("acquisitions", "sent", "received")
+    kinds = tuple((name, tuple(value) if name in keyed else None) for name, value in kept.items())
+    return _SAMPLES.setdefault((counts.program, min(counts.processors, 3), ahead, kinds), made)
 
 
 def _need_work(counts: Counts) -> Counts:
