@@ -26,7 +26,6 @@ from slipstick.schema.kinds.quantity import (
     Described,
     DescribedValue,
     Given,
-    Once,
     Quantity,
     Spec,
     entries,
@@ -583,7 +582,7 @@ def build(inputs: Inputs) -> BuiltModel:
         shape = cache(partial(_shared_shape, once(("shapes", words), list), given, own))
         # Models that differ in numbers alone need the same of their machine.
         there = frozenset(path for path in given if not path.startswith(_FACTORS))
-        sample = once(("sample", words, there), lambda: _shape_once(part(), once) if part else None)
+        sample = once(("sample", words, there), lambda: part and once(id(part()), lambda: ModelShape(part()), part()))
     sample = sample or shape()
     _check_machine(inputs, numbers, sample)
     notes, known, shapeless = inputs.notes, {}, frozenset[str]()
@@ -604,12 +603,6 @@ def build(inputs: Inputs) -> BuiltModel:
             notes = (*notes, f"{here:g} processors work, more than the {most:g} that the machine has")
     entries_of = {**found, **_defaults(inputs, found)}
     return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known, shapeless)
-
-
-def _shape_once(model: Subject, once: Once) -> ModelShape:
-    """Gather the structure of a model, once for all cases that have the very same."""
-    made: ModelShape = once(("shape", id(model)), partial(ModelShape, model), model)
-    return made
 
 
 _FACTORS = f"{TECHNOLOGY}."

@@ -478,21 +478,13 @@ def _syntax(said: str) -> tuple[bool, str]:
 
 
 class _TreeReader:
-    """Reads the tree of one text, and notes what is wrong with it.
-
-    Attributes
-    ----------
-    open : where each listing or table begins that has not ended, and whether brackets enclose it
-    path : of what is read now, for problems
-    last : where it begins
-    values : how many have been read
-    """
+    """Reads the tree of one text, and notes what is wrong with it; `path` and `last` are where it reads."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
-        self.open: list[tuple[Mark, bool]] = []
+        self.open: list[tuple[Mark, bool]] = []  # what has not ended: where it begins, and whether brackets enclose it
         self.path: list[str | int] = []
         self.last = Mark(file, 1, 1)
         self.values, self.most = 0, limit("spec_values")
@@ -503,6 +495,11 @@ class _TreeReader:
     def stop(self, mark: Mark, message: str) -> NoReturn:
         self.report(mark, message)
         raise _EndOfPassError
+
+    def broken(self, mark: Mark, said: str) -> NoReturn:
+        """End the pass as the parser would, which knows the place only."""
+        self.path.clear()
+        self.stop(mark, _syntax(said)[1])
 
     def check_characters(self) -> None:
         for odd in islice(_ODD.finditer(self.text), MOST_PROBLEMS):
@@ -615,17 +612,17 @@ class _TreeReader:
         if event.style == '"':
             self.check_escapes(event.value)
         elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start : start + 4]):
-            self.stop(self.last, _syntax("block scalar")[1])
+            self.broken(self.last, "block scalar")
         elif not event.style:  # within brackets
             if "?" in event.value:
-                self.stop(place(self.text, self.text.index("?", start), self.file), _syntax("got '?'")[1])
+                self.broken(place(self.text, self.text.index("?", start), self.file), "got '?'")
             if self.text[end.index : end.index + 1] == ":" and self.text[end.index + 1 : end.index + 2] in set("[]{},"):
-                self.stop(self.mark(end), _syntax("unexpected ':'")[1])
+                self.broken(self.mark(end), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
         odd = _ODD.search(value.replace("\t", " "))
         if odd and "\ud800" <= odd[0][0] <= "\udfff":
-            self.stop(self.last, _syntax("invalid Unicode")[1])
+            self.broken(self.last, "invalid Unicode")
         if odd:
             self.report(self.last, _unlike_text(odd[0][0]))
 
