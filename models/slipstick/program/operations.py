@@ -13,14 +13,15 @@ Waterman and Patterson, Communications of the ACM 52(4), 2009 (roofline).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.nodes import TIME, Expr, Like, Number, as_expr, maximum, select, total
+from slipstick.expression.nodes import TIME, Expr, Like, Number, as_expr, ceil, maximum, minimum, select, total
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
 from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then
-from slipstick.model.machine import LinearCost, Machine, Network
+from slipstick.model.machine import LinearCost, Machine, Network, Node
 from slipstick.vocabulary import BEST
 
 
@@ -73,7 +74,7 @@ class MachineOperations:
         return delay(maximum(*times), name=self.name, component=self.component)
 
     def collective(
-        self, operation: str, size: Expr, ranks: Expr, algorithm: str, placement: str, combine: Expr | None
+        self, operation: str, size: Expr, ranks: Expr, algorithm: str, placement: str | None, combine: Expr | None
     ) -> Activity:
         """Take part in a collective operation.
 
@@ -84,27 +85,56 @@ class MachineOperations:
         operation, algorithm : of one of `ALGORITHMS`, or the best of them
         size : as the algorithm's law tells [B]
         ranks : that take part [1]
-        placement : one of `slipstick.vocabulary.PLACEMENTS`
+        placement : one of `slipstick.vocabulary.PLACEMENTS`; None: ranks fill one node after the other
         combine : time of combining a byte with another by arithmetic; None leaves it out [s/B]
 
         Raises
         ------
         ModelError : there is no such algorithm
         """
-        known = {each.name: each for each in ALGORITHMS if each.operation == operation}
-        if algorithm == BEST:
-            found = [self._rounds(each, size, ranks, placement, combine) for each in known.values()]
-            return found[0][0] if len(found) == 1 else _least(found)
-        if algorithm not in known:
+        known = {each.name: each for each in _algorithms(operation)}
+        if algorithm not in known and algorithm != BEST:
             hint = did_you_mean(algorithm, [*known, BEST])
             raise ModelError(f"{operation} has no algorithm {algorithm!r}{hint}")
-        return self._rounds(known[algorithm], size, ranks, placement, combine)[0]
+        chosen, node = list(known.values()) if algorithm == BEST else [known[algorithm]], self.machine.node
+        if placement is not None or node is None:
+            return _least(self._each(chosen, size, ranks, placement or "network", combine))[0]
+        between = self._part("network")._each(chosen, size, ranks, "network", combine)
+        if algorithm == BEST and operation == "allreduce":
+            between.append(self._in_levels(node, size, ranks, combine))
+        inside = self._part("node")._each(chosen, size, ranks, "node", combine)
+        fits = select(ranks, node.processors, 1, 0)
+        return choose((fits, _least(inside)[0]), (1 - fits, _least(between)[0]))
+
+    def _in_levels(self, node: Node, size: Expr, ranks: Expr, combine: Expr | None) -> tuple[Activity, Expr]:
+        """Scatter the sums of each node, add them up between nodes, all processors of a node at once, and gather them.
+
+        A node that is filled in part counts as a whole one. Source: Cho and others, BlueConnect, MLSys 2019.
+        """
+        width, nodes = node.processors, maximum(1, ceil(ranks / node.processors))
+        parts = [
+            _least(self._part(f"levels.{operation}")._each(_algorithms(operation), moved, count, where, combine))
+            for operation, moved, count, where in (
+                ("reduce-scatter", size, width, "node"),
+                ("allreduce", size / width, nodes, "network"),
+                ("allgather", size, width, "node"),
+            )
+        ]
+        return then(*(activity for activity, _ in parts)), total((time for _, time in parts), TIME)
+
+    def _part(self, name: str) -> MachineOperations:
+        return replace(self, name=f"{self.name}.{name}")
+
+    def _each(
+        self, chosen: Iterable[CollectiveAlgorithm], size: Expr, ranks: Expr, placement: str, combine: Expr | None
+    ) -> list[tuple[Activity, Expr]]:
+        return [self._rounds(each, size, ranks, placement, combine) for each in chosen]
 
     def _rounds(
         self, algorithm: CollectiveAlgorithm, size: Expr, ranks: Expr, placement: str, combine: Expr | None
     ) -> tuple[Activity, Expr]:
         """Give an algorithm as an activity, and its time [s]."""
-        part = MachineOperations(self.machine, f"{self.name}.{algorithm.name}", self.component)
+        part = self._part(algorithm.name)
         rounds, moved, combined = algorithm.figures(ranks, size)
         steps = part._message_steps(moved / maximum(rounds, 1), placement)  # one rank alone has no rounds
         made, time = repeat(rounds, then(*steps)), rounds * total((each.time for each in steps), TIME)
@@ -149,8 +179,14 @@ class MachineOperations:
         return value
 
 
-def _least(found: list[tuple[Activity, Expr]]) -> Activity:
-    """Take the first of several that has the least time: a choice with the probabilities 0 and 1."""
+def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
+    return [each for each in ALGORITHMS if each.operation == operation]
+
+
+def _least(found: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
+    """Take the first of several that has the least time, and that time: a choice with the probabilities 0 and 1."""
+    if len(found) == 1:
+        return found[0]
     options = []
     for index, (activity, time) in enumerate(found):
         earlier = [select(other, time, 0, 1) for _, other in found[:index]]
@@ -159,7 +195,7 @@ def _least(found: list[tuple[Activity, Expr]]) -> Activity:
         for each in (*earlier, *later):
             chosen = chosen * each
         options.append((chosen, activity))
-    return choose(*options)
+    return choose(*options), minimum(*(time for _, time in found))
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:

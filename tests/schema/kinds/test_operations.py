@@ -99,7 +99,7 @@ def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) ->
     head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
     times = {
         name: solve(
-            activity(tmp_path, f"{{collective: allreduce, size: n, algorithm: {name}}}", head=head),
+            activity(tmp_path, f"{{collective: allreduce, size: n, algorithm: {name}, placement: network}}", head=head),
             points,
             method="closed-form",
         )["time"]
@@ -107,6 +107,41 @@ def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) ->
     }
     assert times["best"] == pytest.approx(np.min([times[name] for name in names], axis=0), rel=1e-12)
     assert len({int(np.argmin([times[name][k] for name in names])) for k in range(4)}) > 1
+
+
+def _best(operation: str, size: float, ranks: float, latency: float, per_byte: float) -> float:
+    given = {"ranks": ranks, "size": size, "latency": latency, "per_byte": per_byte}
+    given |= {"combine": 0.0} if "reduce" in operation else {}
+    return min(float(each.law(**given)) for each in ALGORITHMS if each.operation == operation)
+
+
+def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(tmp_path: Path) -> None:
+    points: dict[str, list[float]] = {"population.processors": [8, 9, 1024, 1024], "parameters.n": [1e9, 1e9, 1e9, 8]}
+    head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
+    path = activity(tmp_path, "{collective: allreduce, size: n}", head=head)
+    network = (2 * (40e-9 + 0.445e-6) + 0.24e-6, 1 / 48.5e9)
+    inside = (LATENCY, PER_BYTE)
+
+    def in_levels(size: float, nodes: int) -> float:
+        within = _best("reduce-scatter", size, 8, *inside) + _best("allgather", size, 8, *inside)
+        return within + _best("allreduce", size / 8, nodes, *network)
+
+    wanted = [_best("allreduce", 1e9, 8, *inside), in_levels(1e9, 2), in_levels(1e9, 128), in_levels(8, 128)]
+    flat = [_best("allreduce", size, ranks, *network) for ranks, size in ((9, 1e9), (1024, 1e9), (1024, 8))]
+    expected = [wanted[0], *(min(pair) for pair in zip(flat, wanted[1:], strict=True))]
+    assert solve(path, points, method="closed-form")["time"] == pytest.approx(expected, rel=1e-9)
+    assert expected[2] < flat[1] / 4
+    assert expected[3] == flat[2]
+
+
+def test_a_named_algorithm_or_another_operation_has_no_levels(tmp_path: Path) -> None:
+    for item in ("{collective: allreduce, size: 1 GB, algorithm: ring", "{collective: alltoall, size: 1 GB"):
+        for ranks, placement in ((8, "node"), (64, "network")):
+            times = [
+                time_of(activity(tmp_path, f"{item}{placed}}}"), {"population.processors": ranks})
+                for placed in ("", f", placement: {placement}")
+            ]
+            assert times[0] == pytest.approx(times[1], rel=1e-12)
 
 
 def test_arithmetic_takes_the_longer_of_computing_and_memory_traffic(tmp_path: Path) -> None:

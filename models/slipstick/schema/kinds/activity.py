@@ -503,7 +503,9 @@ class CollectiveSpec(OperationSpec):
     algorithm: Annotated[str, one_of((*dict.fromkeys(each.name for each in ALGORITHMS), BEST))] = Field(
         BEST, description="how it is done; by default the one of the least time at each point"
     )
-    placement: Placement = Field("network", description=_PLACED)
+    placement: Placement | None = Field(
+        None, description=f"{_PLACED}; by default they fill one node of the machine after the other, if it has nodes"
+    )
     combine: TimePerByte | None = Field(
         None, description="time of combining a byte with another by arithmetic; left out by default"
     )
@@ -522,7 +524,7 @@ class CollectiveSpec(OperationSpec):
         ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
-        how = (said["algorithm"], said["placement"], said.get("combine"))
+        how = (said["algorithm"], said.get("placement"), said.get("combine"))
         return operations.collective(self.collective, said.get("size", zero(BYTES)), ranks, *how)
 
 
