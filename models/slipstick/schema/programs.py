@@ -152,7 +152,7 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
     """Find the model that the workload of the settings names."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
-        place = next(iter(settings.values()), None)
+        place = [None, *settings.values()][-1]  # of a case its own, which follow those of the base
         raise input_problem(
             place,
             "model",

@@ -173,6 +173,8 @@ class FitComparison:
         own = [_log_error(each.fitted, p) for each in chosen]
         spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
         freedom = np.array([each.fitted.freedom for each in chosen])
+        if not np.isfinite(spread).all():
+            return 0.0, float("inf")
 
         def below(log: float, part: float) -> float:
             return float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - part
@@ -184,6 +186,11 @@ class FitComparison:
             return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(part,)))
 
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
+
+    def predictions(self, numbers: Sequence[float], level: float) -> dict[float, tuple[float, float]]:
+        """Enclose the times on those numbers of processors for which there is a prediction of finite error [s]."""
+        ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
+        return {p: each for p, each in ends.items() if np.isfinite(each[1])}
 
     def disagreement(self, p: float) -> float:
         """Give the disagreement of the rivals on p processors: largest over smallest prediction, minus 1."""
@@ -361,7 +368,12 @@ def fits(
     most = float(timings.p.max())
     found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
     warnings = tuple(words for each in p if (words := found.warning(each)))
-    between = {each: found.predict(each, intervals.level) for each in p if not found.refusal(each)}
+    between = found.predictions(p, intervals.level)
+    warnings += tuple(
+        f"no prediction at p = {each:g}: the error of a fit is beyond all numbers; are the measured times right?"
+        for each in p
+        if each not in between and not found.refusal(each)
+    )
     answers = [_answer(each, intervals, efficiency, between, found.reach) for each in found.candidates]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
@@ -374,10 +386,10 @@ def fits(
 def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
     """Follow every fit to a number of processors, and the best one's intervals as far as there are predictions."""
     p, points = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
-    at = [each for each in points if not found.refusal(each)]
-    low, high = ([ends[side] for ends in (found.predict(each, level) for each in at)] for side in (0, 1))
+    between = found.predictions(points, level)
+    low, high = ([ends[side] for ends in between.values()] for side in (0, 1))
     curves = [Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], []) for each in found.candidates]
-    return replace(curves[0], at=at, low=low, high=high), *curves[1:]
+    return replace(curves[0], at=list(between), low=low, high=high), *curves[1:]
 
 
 def _answer(

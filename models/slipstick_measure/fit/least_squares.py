@@ -90,7 +90,8 @@ class FittedFormula:
         scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
         near = np.vstack([theta, theta + np.diag(step * scale)])
-        times, values = np.log(self.formula.times(near, self.timings)), value(near)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            times, values = np.log(self.formula.times(near, self.timings)), value(near)
         slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
         if not (np.isfinite(slopes).all() and np.isfinite(rise).all()):
             return np.inf

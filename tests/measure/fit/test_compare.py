@@ -7,7 +7,7 @@ import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.late import Array
-from slipstick_measure.fit.comparison import APART, compare
+from slipstick_measure.fit.comparison import APART, compare, fits
 from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
@@ -195,3 +195,15 @@ def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
     assert (
         str(caught.value) == "a term of the formula is too large beside these times to be fitted; check times and sizes"
     )
+
+
+def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
+    p, times = np.array([1.0, 2, 4, 8, 16]), np.array([1e57, 0.5184, 0.27597, 0.1529, 0.099059])
+    timings = Timings(p, np.ones(5), times)
+    assert compare(timings).predict(8.0, 0.95) == (0.0, np.inf)
+    found = fits(timings, p=[64.0])
+    assert (
+        "no prediction at p = 64: the error of a fit is beyond all numbers; are the measured times right?"
+        in found.warnings
+    )
+    assert not any(name.startswith("time[") for answer in found.answers for name in answer.values)
