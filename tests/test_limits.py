@@ -13,7 +13,7 @@ import pytest
 from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
-from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, Course, added_up, check_cost, given_limits, limited
+from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, WorkPace, added_up, check_cost, given_limits, limited
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine
 from slipstick_measure.traces.readers import read_trace
@@ -57,10 +57,10 @@ def test_work_in_parts_tells_its_length_once_by_the_pace_without_the_first_part(
     token, now = ANNOUNCE.set(told.append), iter([0.0, 2.0, 2.4, 3.0, 4.0, 0.0, 2.0, 3.0])
     monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(now))
     try:
-        long = Course()
+        long = WorkPace()
         for done in (1, 2, 6, 8):
             long.check(done, 106, "this")
-        short = Course()
+        short = WorkPace()
         for done in (1, 6):
             short.check(done, 11, "that")
     finally:

@@ -21,7 +21,6 @@ from slipstick.random_times import (
     JointlyNormalTimes,
     RandomTime,
     coxian,
-    erlang,
     exponential,
     hyperexponential,
     left_over,
@@ -53,13 +52,13 @@ def test_both_are_differentiated(scv: float) -> None:
 @pytest.mark.parametrize("phases", [1, 2, 7, MOST_PHASES])
 def test_as_many_phases_as_the_variation_asks_for(phases: int) -> None:
     assert phase_type(1.0, 1 / phases).phases == phases
-    assert erlang(1.0, phases).scv == pytest.approx(1 / phases)
+    assert phase_type(1.0, 1 / phases).scv == pytest.approx(1 / phases)
 
 
 def test_third_moments_are_as_known() -> None:
     assert exponential(2.0).moment(3) == pytest.approx(6 * 8.0)
     # Erlang: k (k + 1) (k + 2) / rate^3
-    assert erlang(3.0, 3).moment(3) == pytest.approx(60.0)
+    assert phase_type(3.0, 1 / 3).moment(3) == pytest.approx(60.0)
 
 
 def test_balanced_means_carry_half_each() -> None:
@@ -68,8 +67,6 @@ def test_balanced_means_carry_half_each() -> None:
 
 
 def test_times_out_of_range_are_named() -> None:
-    with pytest.raises(ModelError, match="an Erlang time has 1 to 100 phases, got 0"):
-        erlang(1.0, 0)
     with pytest.raises(ModelError, match=r"a hyperexponential time has an scv of at least 1, got 0\.5"):
         hyperexponential(1.0, 0.5)
     with pytest.raises(ModelError, match=r"a Coxian time has an scv of at least 0\.01, got 0"):

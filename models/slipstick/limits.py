@@ -170,13 +170,13 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
         )
 
 
-class Course:
+class WorkPace:
     """Follows work that is done in parts, and announces, halfway to `ANNOUNCED`, if all of it may take longer.
 
     The first part is left out of the pace, for it holds what is done once.
 
-    >>> course = Course()
-    >>> course.check(1, 10, "the simulation may take 10 events")
+    >>> pace = WorkPace()
+    >>> pace.check(1, 10, "the simulation may take 10 events")
     """
 
     def __init__(self) -> None:

@@ -52,7 +52,7 @@ class PhaseType:
     rates : rate at which each phase ends [1/s] [phases]
     onward : probability of each phase to follow each; what a row lacks of 1 ends the time [1] [phases, phases]
 
-    >>> time = erlang(6.0, 3)
+    >>> time = phase_type(6.0, 1 / 3)
     >>> print(time.mean, time.scv)
     6.0 0.333
     """
@@ -98,19 +98,6 @@ def exponential(mean: complex) -> PhaseType:
     array([0.5])
     """
     return PhaseType(np.ones(1), np.array([1.0 / _checked_mean(mean)]), np.zeros((1, 1)))
-
-
-def erlang(mean: complex, phases: int) -> PhaseType:
-    """Give equal phases one after the other; scv = 1 / phases.
-
-    >>> erlang(6.0, 3).rates
-    array([0.5, 0.5, 0.5])
-    """
-    if not 1 <= phases <= MOST_PHASES:
-        raise ModelError(f"an Erlang time has 1 to {MOST_PHASES} phases, got {phases}")
-    first = np.zeros(phases)
-    first[0] = 1.0
-    return PhaseType(first, np.full(phases, phases / _checked_mean(mean)), np.eye(phases, k=1))
 
 
 def balanced_means(scv: complex | Array) -> Any:

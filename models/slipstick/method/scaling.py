@@ -671,7 +671,6 @@ def _rounded(expression: Any) -> Any:
 
 FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
-WAYS = (FIXED_SIZE, TIME_BOUND, EFFICIENCY_CONSERVED, MEMORY_BOUND)
 """How the size depends on the number of processors: constant, or so that time, efficiency or memory stays constant."""
 
 _ROUGH = 1e-3

@@ -861,8 +861,6 @@ def _check_waits(model: Model) -> None:
         monitor, waits = model.monitor_of(node.counter), isinstance(node, WaitUnit)
         if waits and node.counter not in given:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        if not (waits or node.counter in taken or model.population.finite):
-            raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
         held = [each.resource for each in around if isinstance(each, Hold)]
         if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
             raise ModelError(
@@ -873,6 +871,8 @@ def _check_waits(model: Model) -> None:
             raise ModelError(f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock")
         if monitor is not None and not (waits or last):
             raise ModelError(f"{node!r} must be the last step inside {monitor}: a signal leaves the monitor at once")
+        if not (waits or node.counter in taken or model.population.finite):
+            raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
 
     for body in model.bodies:
         check(body, (), False)

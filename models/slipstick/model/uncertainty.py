@@ -16,10 +16,6 @@ from typing import Any
 from slipstick.late import Array, np
 
 
-def _fixed(part: Array, value: float) -> Array:
-    return np.full(np.shape(part), value)
-
-
 def _normal(part: Array, mean: float, deviation: float) -> Array:
     """Give mean + deviation x the standard normal quantile."""
     with np.errstate(all="ignore"):
@@ -59,7 +55,7 @@ def _standard(part: Array) -> Array:
 
 
 _QUANTILES: Mapping[str, Callable[..., Array]] = {
-    "fixed": _fixed,
+    "fixed": lambda part, value: np.full(np.shape(part), value),
     "normal": _normal,
     "lognormal": _lognormal,
     "uniform": _uniform,

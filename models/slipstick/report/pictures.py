@@ -161,7 +161,9 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     useful = dict.fromkeys(name for each in answers for name in each.useful)
     stacks = [spec.stack for spec in pictures if spec.kind == "bars"]
     names: list[str] = []
-    if "component" in stacks or any(map(_draws_components, pictures)):
+    # A picture of the work in a trace draws components too.
+    drawn = (each.kind in ("bands", "timeline") or getattr(each, "view", "") == "work" for each in pictures)
+    if "component" in stacks or any(drawn):
         names += [name for each in results.cases.values() for name in each.account]
         names += [name for each in answers for name in sorted(each.account, key=lambda name: -each.account[name])]
         names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
@@ -176,10 +178,6 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
         for label, values in stack.items() if isinstance(stack, dict) else ():
             order.setdefault(label, order.get(_component(values, useful), len(order)))
     return order
-
-
-def _draws_components(spec: PictureSpec) -> bool:
-    return spec.kind in ("bands", "timeline") or getattr(spec, "view", "") == "work"  # of traces
 
 
 def _component(values: Sequence[str], useful: Iterable[str]) -> str:

@@ -65,7 +65,9 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     """
     spans = sorted((span for span in timeline.spans if span.member == 0), key=lambda span: span.start)
     spans = [span for span in spans if span.label in timeline.places]
-    rows = dict.fromkeys(sorted((_place(timeline, span) for span in spans), key=_row_order))
+    rows = dict.fromkeys(
+        sorted((_place(timeline, span) for span in spans), key=lambda name: (not name.startswith("processor"), name))
+    )
     numbers = {name: row for row, name in enumerate(rows)}
     bars: dict[str, list[Bar]] = {}
     for span in spans:
@@ -113,10 +115,6 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
 def _place(timeline: Timeline, span: TimelineInterval) -> str:
     place = timeline.places[span.label]
     return f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
-
-
-def _row_order(name: str) -> tuple[bool, str]:
-    return not name.startswith("processor"), name
 
 
 def _rows_of_bars(

@@ -743,7 +743,8 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
         if not stat.S_ISREG(about.st_mode):
             raise start.error("this is a pipe or a device; only regular files are read")
         _check_size(about.st_size, start, bound, advice)
-        with open(path, "rb", opener=_without_waiting) as file:
+        # Some files of /proc would block without end.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
         raise start.error(f"there is no such file{nearest_file(Path(path))}") from None
@@ -770,10 +771,6 @@ def _up_to(bound: str, file: BinaryIO) -> bytes:
     """Read in pieces of 1 MiB, the last of which may go over the limit, by which the caller refuses."""
     pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # some files of /proc would block without end
 
 
 def _decoded(data: bytes, start: Mark) -> str:

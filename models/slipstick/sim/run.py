@@ -17,7 +17,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array
-from slipstick.limits import Course
+from slipstick.limits import WorkPace
 from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
@@ -181,11 +181,11 @@ def _steady(replication: Replication) -> ReplicationResult:
     kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
     look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
-    stopped, course = "", Course()
+    stopped, pace = "", WorkPace()
     try:
         while not stopped:
             going = kernel.run(min(kernel.events + 64, _STRETCH))
-            course.check(kernel.events, settings.events, _at_most(settings))
+            pace.check(kernel.events, settings.events, _at_most(settings))
             record.take(kernel)
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
@@ -290,7 +290,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     seen = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
-    look_at, events, stopped, course = least, 0, "", Course()
+    look_at, events, stopped, pace = least, 0, "", WorkPace()
 
     def ahead() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when they began.
@@ -301,7 +301,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
         while not stopped:
             for run in SPREAD.get()(ahead()):
                 events += run.events
-                course.check(max(events, 1), settings.events, _at_most(settings))
+                pace.check(max(events, 1), settings.events, _at_most(settings))
                 if not len(run.batches) or events > settings.events:
                     stopped = "events"
                     break

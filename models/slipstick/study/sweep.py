@@ -109,7 +109,10 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
         names += [case] * len(kept)
     index = np.concatenate(indices, axis=1)
     axes = tuple(axis for axis, _ in read)
-    points = {axis.path: _column(axis, index[number]) for number, axis in enumerate(axes)}
+    points: dict[str, Sequence[float | str] | Array] = {
+        axis.path: [axis.values[each] for each in at] if axis.named else np.array(axis.values)[at]
+        for axis, at in zip(axes, index, strict=True)
+    }
     return SweepPlan(axes, points, tuple(names), tuple(groups), asked.spec.combine == "zip")
 
 
@@ -301,10 +304,6 @@ def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
     return held
-
-
-def _column(axis: Axis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
-    return [axis.values[number] for number in index] if axis.named else np.asarray(np.array(axis.values)[index])
 
 
 MOST_REASONS = 1000

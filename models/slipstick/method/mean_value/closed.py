@@ -21,7 +21,7 @@ from itertools import product
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.late import np
-from slipstick.limits import Course, check_cost
+from slipstick.limits import WorkPace, check_cost
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
@@ -435,7 +435,7 @@ class Recursion:
         what = (
             f"mean-value goes through every population of groups up to the one asked for, {each} of {self.model.name}"
         )
-        count, course = math.prod(n + 1 for n in most), Course()
+        count, pace = math.prod(n + 1 for n in most), WorkPace()
         check_cost("populations", count, what, "simulate it")
         alike, rows = self._alike(here, len(points), counts)
         wanted = {tuple(map(int, each)) for each in asked}
@@ -444,7 +444,7 @@ class Recursion:
         known = {(0,) * len(most): empty}
         omitted = MOST_FOLLOWED if not every and self._starts_together() else 0
         for number, n in enumerate(product(*(range(each + 1) for each in most))):
-            course.check(number**2, count**2, what)  # larger populations take longer
+            pace.check(number**2, count**2, what)  # larger populations take longer
             if n[0] < omitted and n not in wanted:
                 known[n] = empty
             elif any(n):
@@ -479,11 +479,11 @@ class Recursion:
             chosen = np.flatnonzero(asked[:, 0] == size)
             alike, rows = self._alike(at_points(here, chosen), len(chosen), counts)
             step, begin = _RecursionStep(self, alike), size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
-            state, course = step.settled(begin, size), Course()
+            state, pace = step.settled(begin, size), WorkPace()
             for n in range(begin + 1, size + 1):
                 state = step.state((n,), {(n - 1,): state})
                 what = f"mean-value goes through the last {size - begin} of {size} processors of {self.model.name}"
-                course.check(n - begin, size - begin, what)
+                pace.check(n - begin, size - begin, what)
             yield SolvedPopulation(state, alike, points[chosen], rows)
 
     def _starts_together(self) -> bool:

@@ -715,7 +715,7 @@ class QuantityWriter:
         """Write a number, a quantity in its place, or a formula over named parameters."""
         if isinstance(value, Number):
             return _quantity(value, value.value)
-        if isinstance(value, Parameter) and _stands_here(value.name):
+        if isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES:  # not named by its author
             return _quantity(value, _known(value))
         renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
         return repr(self._in_parts(substitute(value, renamed)))
@@ -774,11 +774,6 @@ class QuantityWriter:
 def plain_name(name: str) -> str:
     """Write a name without the dots that a path would take for steps down."""
     return name.replace(".", "_")
-
-
-def _stands_here(name: str) -> bool:
-    """Say whether a parameter is named after a place of the file rather than by its author."""
-    return name.split(".")[0] in _PLACES
 
 
 def _known(parameter: Parameter) -> float:
