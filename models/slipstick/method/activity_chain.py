@@ -18,7 +18,7 @@ from typing import Any
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.late import Array, np
-from slipstick.limits import check_cost
+from slipstick.limits import WorkPace, check_cost, limit
 from slipstick.method.answers import Flags, Remarks, Values
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.closed import MeanValueTable, out_of_range, uncountable
@@ -210,6 +210,7 @@ class _States:
         self._times = {at: phase_type(1.0, node.scv) for at, node in steps}
         self.known: list[Position] = [()]
         self._known, self._places = dict[Position, int](), [("", 0)]
+        self._pace, self._explored = WorkPace(), 0
         self.events, self.rates, self._rate = dict[tuple[int | str, ...], int](), list[Array](), dict[bytes, int]()
 
     def least(self) -> int:
@@ -230,6 +231,8 @@ class _States:
         found = defaultdict[int, list[tuple[int, list[int], int]]](list)
         one = np.ones_like(next(iter(self._numbers.values())))
         for here, row in enumerate(rows.tolist()):
+            self._explored += 1
+            self._pace.check(self._explored, limit("states"), f"up to {limit('states'):,.0f} states are explored")
             for rate, every, units, names in self._moves(row):
                 self.rates += [one * rate] * ((key := (one * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
@@ -257,6 +260,9 @@ class _States:
         every, units = [self.known[each] for each in row[: len(self.kinds)]], row[len(self.kinds) :]
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
+            ways = math.prod(len(list(each)) for each in begun)
+            what = f"{self.model.name} may begin in {ways:,} ways, which take the time of {ways / 16:,.0f} states"
+            check_cost("states", ways / 16, what, "ask for mean-value or simulation")
             yield from self._settled(1.0, _joint(begun), [*self.model.counters.values()])
         elif all(
             position[0][0] == "cost" for position in every

@@ -38,8 +38,7 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """Of the response times of a network, where they are known."""
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
-"""Units of the time in the name of a transient value: a name is read where no unit is known (tests/method/test_names.py)."""
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}  # no method knows units
 
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")

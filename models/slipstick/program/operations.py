@@ -93,9 +93,8 @@ class MachineOperations:
         ModelError : there is no such algorithm
         """
         known = {each.name: each for each in _algorithms(operation)}
-        if algorithm not in known and algorithm != BEST:
-            hint = did_you_mean(algorithm, [*known, BEST])
-            raise ModelError(f"{operation} has no algorithm {algorithm!r}{hint}")
+        if algorithm not in (names := [*known, BEST]):
+            raise ModelError(f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}")
         chosen, node = list(known.values()) if algorithm == BEST else [known[algorithm]], self.machine.node
         if placement is not None or node is None:
             return _least(self._each(chosen, size, ranks, placement or "network", combine))[0]

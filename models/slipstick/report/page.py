@@ -477,7 +477,9 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
         by = ", ".join(f"{count} by {method}" if several else f"by {method}" for method, count in inexact.items())
         few = sum(inexact.values())
         words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
-        notes = Counter(note for each in answers if not each.exact for note in each.notes if _is_doubt(note))
+        notes = Counter(
+            note for each in answers if not each.exact for note in each.notes if not note.startswith(_NO_DOUBTS)
+        )
         words += [f"note: {note}" for note, _ in notes.most_common(1)]
     elif how:
         rough = any(each.exact and None not in each.ends(name) for each in answers for name in answer)
@@ -495,9 +497,7 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
     return "; ".join(words) or "measured values are as certain as their source"
 
 
-def _is_doubt(note: str) -> bool:
-    """Leave out what a note says of definitions and of the length of a run."""
-    return not note.startswith(("speed-up counts", "stopped at", "ran "))
+_NO_DOUBTS = ("speed-up counts", "stopped at", "ran ")  # notes on definitions and on the length of a run
 
 
 def gallery(folders: Sequence[Path]) -> str:

@@ -19,7 +19,6 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.errors import ModelError, Problem, SpecError, UnitError, UnknownNameError, did_you_mean, short
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
-from slipstick.law.law import Symbol
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import (
@@ -362,13 +361,13 @@ def _refuse_technology(what: str, settings: Settings) -> None:
 def _law_spec(law: Law) -> type[BaseModel]:
     """Make the model that checks the symbols of a law, times and sizes that it takes from 0 on among them."""
     conditions = set(law.holds.split(" and "))
-
-    def least(symbol: Symbol) -> float | None:
-        from_zero = conditions & {f"{symbol.name} >= 0", f"{symbol.name} > 0"}
-        return 0.0 if from_zero and symbol.dimension != COUNT else None
-
+    sizes = [each.name for each in law.symbols if each.dimension != COUNT]
+    least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
     fields: dict[str, Any] = {
-        each.name: (Annotated[Given, Quantity(each.dimension, least=least(each))], Field(description=each.meaning))
+        each.name: (
+            Annotated[Given, Quantity(each.dimension, least=least.get(each.name))],
+            Field(description=each.meaning),
+        )
         for each in law.symbols
     }
     return create_model(law.name, __base__=Spec, **fields)

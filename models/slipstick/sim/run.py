@@ -56,6 +56,7 @@ _STRETCH = 16_384
 _PATIENCE = 2_000_000
 """Events without a single row of statistics that are borne."""
 
+_AT_MOST = "the simulation takes at most {:,} events"
 _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
@@ -185,7 +186,7 @@ def _steady(replication: Replication) -> ReplicationResult:
     try:
         while not stopped:
             going = kernel.run(min(kernel.events + 64, _STRETCH))
-            pace.check(kernel.events, settings.events, _at_most(settings))
+            pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
             record.take(kernel)
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
@@ -203,10 +204,6 @@ def _steady(replication: Replication) -> ReplicationResult:
     except KeyboardInterrupt:
         stopped = "interrupted"
     return _without_warm_up(record, settings.replications, stopped)
-
-
-def _at_most(settings: Simulation) -> str:
-    return f"the simulation takes at most {settings.events:,} events"
 
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
@@ -301,7 +298,7 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
         while not stopped:
             for run in SPREAD.get()(ahead()):
                 events += run.events
-                pace.check(max(events, 1), settings.events, _at_most(settings))
+                pace.check(max(events, 1), settings.events, _AT_MOST.format(settings.events))
                 if not len(run.batches) or events > settings.events:
                     stopped = "events"
                     break
