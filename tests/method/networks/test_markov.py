@@ -187,3 +187,13 @@ class TestBlocking:
         assert str(caught.value) == (
             "the simulation loses an arrival at second when it is full and does not block; use markov-chain"
         )
+
+
+def test_an_open_station_that_is_not_visited_changes_nothing() -> None:
+    alone = {"app": station(service={"requests": 0.04}, servers=6)}
+    never = {"web": station(service={"requests": 0.01}, visits={"requests": 0}), **alone}
+    times = [
+        solve(network({"requests": open_class(90.0)}, each), method="markov-chain")["response_time[requests]"]
+        for each in (alone, never)
+    ]
+    assert times[0] == pytest.approx(times[1], rel=1e-12)

@@ -265,7 +265,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
                 f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service or think "
                 "time"
             )
-    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(routing.entry)]
+    entry, onward = routing.entry * visited, routing.onward * visited
+    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)]
     home = [begins[r] for r in routing.restart or range(classes)]
     # What has a slope alone is never entered, but takes part in derivatives.
     _check_home(point, [[k for _, k, chance in each if complex(chance).real] for each in home])
@@ -280,7 +281,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         stations=stations,
         names=network.stations,
         destinations={
-            (r, k): [(int(s), int(j), routing.onward[r, k, s, j].item()) for s, j in np.argwhere(routing.onward[r, k])]
+            (r, k): [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])]
             for r, k in np.argwhere(visited).tolist()
         },
         arrivals={

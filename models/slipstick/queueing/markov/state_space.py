@@ -80,7 +80,10 @@ class StateSpace:
     def _reached_by_arrivals(self) -> Rows:
         """Give states that arrivals alone lead to; without them a long queue is explored one customer at a time."""
         row = self.start[None, :]
-        first = next(((r, places[0][1]) for r, (_, places) in self.arrivals.items() if places), None)
+        entered = (
+            (r, k) for r, (_, places) in self.arrivals.items() for _, k, chance in places if complex(chance).real
+        )
+        first = next(entered, None)
         if first is None or not self.truncation:
             return row[:0]
         r, to = first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import isfinite
@@ -13,7 +13,7 @@ from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points
-from slipstick.report.formatting import NOTHING, Ends, counted, escape, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, percent, prose, quantity
 from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Axis, Sweep, split_name
@@ -505,16 +505,12 @@ def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
     for path, values in track.sweep.points.items():
-        columns.append(ResultColumn(path, values, written=_across(path), place=True))
+        along = (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")  # or a factor
+        columns.append(ResultColumn(path, values, written=along, place=True))
     for name in track.values:
         columns.append(ResultColumn(name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)))
     title = f"### {escape(track.case)} along {escape(track.trend)}"
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
-
-
-def _across(path: str) -> Callable[[float | None, str, Ends], str]:
-    """Give how years are written, or factors of the processors."""
-    return lambda value, *_: year(value) if path == YEAR else f"{value:.4g}"
 
 
 def _rates_table(found: Projection) -> str:
