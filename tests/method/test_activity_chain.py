@@ -269,3 +269,10 @@ def test_states_are_estimated_before_they_are_explored() -> None:
     with pytest.raises(NoAnswerError, match="more than 20 states"):
         solve(few, method="markov-chain", limits={"states": 20})
     assert MeanValue(few).times({})[0] == pytest.approx(exact(few)["time"], rel=0.02)
+
+
+def test_too_many_ways_to_begin_are_refused_before_they_are_followed() -> None:
+    cycle = delay(1.0, name="think", scv=4) >> service("cpu", 0.1, name="work", scv=1)
+    said = "may begin in 1,048,576 ways, which take the time of 65,536 states; the limit is 30,000"
+    with pytest.raises(NoAnswerError, match=said):
+        exact(closed_model(cycle, processors=20))

@@ -260,6 +260,7 @@ class _States:
         every, units = [self.known[each] for each in row[: len(self.kinds)]], row[len(self.kinds) :]
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
+            # Each way is followed by itself, 0.05 ms: 1,048,576 ways took 56 s (November 2026); a state takes up to 1 ms.
             ways = math.prod(len(list(each)) for each in begun)
             what = f"{self.model.name} may begin in {ways:,} ways, which take the time of {ways / 16:,.0f} states"
             check_cost("states", ways / 16, what, "ask for mean-value or simulation")
