@@ -108,7 +108,8 @@ class MachineOperations:
     def _in_levels(self, node: Node, size: Expr, ranks: Expr, combine: Expr | None) -> tuple[Activity, Expr]:
         """Scatter the sums of each node, add them up between nodes, all processors of a node at once, and gather them.
 
-        A node that is filled in part counts as a whole one. Source: Cho and others, BlueConnect, MLSys 2019.
+        Each processor has an adapter to the network; a node filled in part counts as whole. Source: Cho and others, BlueConnect, MLSys
+        2019. No measured times are compared with it.
         """
         width, nodes = node.processors, maximum(1, ceil(ranks / node.processors))
         parts = [
