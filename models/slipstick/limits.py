@@ -53,9 +53,7 @@ LIMITS = {
     "populations": CostLimit(
         2e4, "populations of several groups that mean value goes through", "3 ms each and more", 0.003
     ),
-    "visits": CostLimit(
-        2e3, "places in activities at which mean value has a queue joined", "4 us for each pair", 0.0055
-    ),
+    "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "3 to 15 ms each", 0.0055),
     "branches": CostLimit(
         200, "branches of a fork that use different resources, by mean value", "0.6 ms for each pair"
     ),
