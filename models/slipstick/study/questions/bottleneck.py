@@ -21,10 +21,10 @@ from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.kinds.study import BottleneckSpec
-from slipstick.study.cases import Place, StudyContext
+from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.sweep import PointGroup, SweepPlan, carried_out, planned
+from slipstick.study.sweep import PointGroup, carried_out, checked_sweep, planned
 from slipstick.vocabulary import CLOSED_FORM
 
 _SPAN = "span"
@@ -128,33 +128,34 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
     ------
     SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or no resource
     """
-    plans: dict[str, SweepPlan] = {}
+    swept: dict[str, SweepDefinition] = {}
     for index, case in enumerate(asked.cases):
         if why := _unfit(evaluator(case, study.cases[case], study.library).built.model):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {why}")
-        plans[case] = planned(study.axes_in(_PLACE, asked.along, case), study.cases, study.library)
-        if plans[case].axes[0].named:
+        swept[case] = study.axes_in(_PLACE, asked.along, case)
+        (axis, *_), _ = checked_sweep(swept[case], case, study)
+        if axis.named:
             raise study.refusal(_PLACE, "an axis of numbers is wanted, such as the number of processors")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
-        return BottleneckResult(tuple(_solved(case, plan) for case, plan in plans.items()))
+        return BottleneckResult(tuple(_solved(case, each, study) for case, each in swept.items()))
 
-    return Question(solve, points=sum(len(plan.cases) for plan in plans.values()))
+    return Question(solve, points=len(swept) * len(axis.values))
 
 
 def _unfit(model: object) -> str:
     """Say why a model has no bottleneck in this sense; nothing if it has."""
     if isinstance(model, QueueingNetwork):
-        classes = [*model.classes.values(), *model.chains.values()]
-        one = len(classes) == 1 and not model.chains and isinstance(classes[0], ClosedClass)
+        one = not model.chains and list(map(type, model.classes.values())) == [ClosedClass]
         return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return "is no closed population of processors; a bottleneck is that of one cycle"
-    shared = [name for name in CompiledBounds(model).causes if name != _SPAN]
-    return "" if shared else "asks no resource for service, so nothing limits its throughput"
+    limited = CompiledBounds(model).causes != (_SPAN,)
+    return "" if limited else "asks no resource for service, so nothing limits its throughput"
 
 
-def _solved(case: str, plan: SweepPlan) -> CaseBottlenecks:
+def _solved(case: str, asked: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
+    plan = planned(asked, study.cases, study.library)
     model = plan.groups[0].solvable.model
     name = f"throughput[{next(iter(model.classes))}]" if isinstance(model, QueueingNetwork) else "throughput"
     found = carried_out("bottleneck", plan, [name])
@@ -189,8 +190,7 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
     network = compiled.arrays(compiled.columns(known)).network
     cycle, demand = full_speed_demands(network)
-    stations = [index for index in range(len(compiled.stations)) if not network.delays[index]]
-    demands = {name: demand[:, 0, index].real for index, name in enumerate(compiled.stations) if index in stations}
+    demands = {name: demand[:, 0, at].real for at, name in enumerate(compiled.stations) if not network.delays[at]}
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 
 
