@@ -13,7 +13,7 @@ from slipstick.schema.library import LONGEST_NAME, find, names, shipped
 from slipstick_measure.measurements import Hints, Measurements
 from slipstick_measure.readers import extra_p, messages, perf, pop, profile, tidy
 from slipstick_measure.readers.reading import FileFormat, Reading, open_file
-from slipstick_measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
+from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
 FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
@@ -119,5 +119,8 @@ def check(reference: str) -> bool:
     SpecError : everything that is wrong, by file and line
     """
     if table := reference if Path(reference).exists() else table_called(reference):
-        read(table)
+        if trace_format(table):
+            checked_trace(table)
+        else:
+            read(table)
     return bool(table)

@@ -20,6 +20,7 @@ from slipstick.cli.main import main
 from slipstick.errors import Problem
 from tests.payloads import PAYLOADS
 from tests.specs import DESIGN, activity, study
+from tests.study.test_all_questions import ACTIVITY, STUDY, TREND
 
 LOCK = ["solve", "dvsm/lock", "--machine", "rs6000-43p-atm"]
 HEAVY = {"sympy", "numpy", "scipy", "matplotlib", "polars", "tabulate", "tqdm", "slipstick_measure.formats"}
@@ -441,25 +442,36 @@ def test_solve_of_a_small_model_loads_only_what_it_uses(tmp_path: Path, command:
     assert loaded(command, HEAVY - {"numpy", "tabulate"}, tmp_path) == "[] 0"
 
 
-NEEDS_NUMPY_TO_BE_CHECKED = {"my-trace": "what measured traces hold is checked in arrays, event by event"}
-"""Shipped studies whose check computes, and why."""
-
-CHECK_EACH = """
+CHECK_EACH = f"""
 import sys
-from pathlib import Path
-from slipstick.study.check import check_file
-for path in map(Path, sys.argv[1:]):
-    print(path.stem, check_file(path), "numpy" in sys.modules, flush=True)
+from slipstick.errors import SpecError
+from slipstick.study.check import check_reference
+for path in sys.argv[1:]:
+    try:
+        found = check_reference(path)
+    except SpecError:
+        found = ["refused"]
+    print(path, ",".join(found), *sorted({HEAVY - {"slipstick_measure.formats"}} & set(sys.modules)), sep="|", flush=True)
 """
 
 
-def test_a_shipped_study_is_valid_and_checked_without_numpy() -> None:
-    studies = sorted((Path(__file__).parents[2] / "specs" / "studies").glob("*.yaml"))
-    studies.sort(key=lambda each: each.stem in NEEDS_NUMPY_TO_BE_CHECKED)  # these last, for NumPy stays
-    done = subprocess.run([sys.executable, "-c", CHECK_EACH, *studies], capture_output=True, timeout=120, check=False)
+def test_a_file_of_any_kind_is_checked_without_the_numerical_libraries(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    specs = [each for each in sorted((root / "specs").rglob("*.*")) if each.name != "server-locks.txt"]
+    for name, text in (("asks.yaml", ACTIVITY), ("trend.yaml", TREND), ("everything.yaml", STUDY)):
+        (tmp_path / name).write_text(text)
+        specs.append(tmp_path / name)
+    data = [
+        each for folder in ("files", "traces/files") for each in sorted((root / "tests/measure" / folder).rglob("*.*"))
+    ]
+    command = [sys.executable, "-c", CHECK_EACH, *map(str, [*specs, *data])]
+    done = subprocess.run(command, capture_output=True, timeout=180, check=False)
     assert not done.stderr
-    found = [line.split() for line in done.stdout.decode().splitlines()]
-    assert found == [[each.stem, "study", str(each.stem in NEEDS_NUMPY_TO_BE_CHECKED)] for each in studies]
+    found = [line.split("|") for line in done.stdout.decode().splitlines()]
+    assert [path for path, *_ in found] == command[3:]
+    assert [each for each in found if len(each) > 2] == []  # the first one tells what loads a library, for it stays
+    assert [path for path, kind, *_ in found[: len(specs)] if kind == "refused"] == []
+    assert {kind for _, kind, *_ in found} > {"study", "table of measurements", "profile", "machine", "refused"}
 
 
 def loaded(command: list[str], libraries: set[str], folder: Path) -> str:

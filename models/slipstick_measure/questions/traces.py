@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
-from slipstick.answer import Answer, unit_of
+from slipstick.answer import Answer
 from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_mean
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
@@ -21,9 +22,12 @@ from slipstick_measure.report.measured import LOST, measured_table
 from slipstick_measure.report.traces import LITTLE, draw_traces, trace_parts, trace_sentence
 from slipstick_measure.results import TraceViews
 from slipstick_measure.specs import TracePictureSpec, TraceSpec
-from slipstick_measure.traces.readers import read_trace
-from slipstick_measure.traces.trace import ProgramTrace, trace_of
-from slipstick_measure.traces.views import SwitchedNetwork, network_called, views_of
+from slipstick_measure.traces.readers import checked_trace
+from slipstick_measure.traces.trace import ProgramTrace, ReadTrace, TraceOutline, trace_of
+from slipstick_measure.traces.views import SwitchedNetwork, network_called, value_names, views_of
+
+TraceT = TypeVar("TraceT", bound=TraceOutline)
+ShownT = TypeVar("ShownT")
 
 MOST_FOLLOWED = 500_000
 """Events of a simulated run that are kept as its trace."""
@@ -100,45 +104,50 @@ def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
         each.check()
     return Question(
         lambda answers: TracesResult({name: each.views for name, each in found.items()}),
-        answer_names={
-            name: _RunNames(each) if each.whole_run else each.views.answer.units for name, each in found.items()
-        },
+        answer_names={name: _TraceNames(each) for name, each in found.items()},
         notes=lambda: [note for each in found.values() for note in each.views.notes],
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class _AskedTrace:
-    """A trace that a study asks for, by its place in it; its data are read, or a run is simulated, when it is looked at."""
+    """A trace that a study asks for, by its place in it; it is shown, and a run is simulated, when its views are looked at."""
 
     spec: TraceSpec
     place: Place
     study: StudyContext
+    parts: frozenset[str] | None = None
+    """Names of the values by parts; None where only a run can tell."""
 
     def check(self) -> None:
-        """Refuse a machine that is not there, and a case that cannot be traced."""
+        """Refuse a machine that is not there, a file without what is asked for, and a case that cannot be traced.
+
+        Whether a run has the part that is asked for only the run can tell.
+        """
+        spec = self.spec
         self.network()
-        if self.spec.case is None:
+        if spec.case is None:
+            self.parts = self._shown(self._read.outline, value_names)
             return
         try:
-            need_model(self._built(self.spec.case).sample.model, "a timeline")
+            need_model(self._built(spec.case).sample.model, "a timeline")
         except ModelError as error:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
-
-    @property
-    def whole_run(self) -> bool:
-        """Say whether it is of a simulated run, and of no part of it, which only the run can tell is there."""
-        spec = self.spec
-        return spec.case is not None and not (spec.useful or spec.only or spec.first or spec.to or spec.window)
+        if spec.useful or spec.only or spec.first or spec.to or spec.window:
+            self.parts = frozenset(self.views.answer.units)
 
     @cached_property
     def views(self) -> TraceViews:
         """What the trace shows."""
-        asked, trace = self.spec, self._trace()
+        return self._shown(self._trace(), views_of)
+
+    def _shown(self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]) -> ShownT:
+        """Show the part of a trace that is asked for."""
+        asked = self.spec
         key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
         first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
         try:
-            return views_of(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network())
+            return show(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network())
         except (ModelError, UnknownNameError) as error:
             raise self.study.refusal((*self.place, "from" if key == "first" else key), str(error)) from None
 
@@ -151,46 +160,57 @@ class _AskedTrace:
 
     def _trace(self) -> ProgramTrace:
         if self.spec.case is None:
-            return _read(self.spec, self.place, self.study)
+            read = self._read
+            del self._read  # its columns, which are booked in place
+            return replace(read.booked(), file=Path(read.outline.file).name)
         try:
             return trace_of(self._built(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED), self.spec.case)
         except ModelError as error:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
 
+    @cached_property
+    def _read(self) -> ReadTrace:
+        mark = self.study.written((*self.place, "data")).mark
+        path = self.study.library.beside(table_called(self.spec.data) or self.spec.data, mark)
+        found = checked_trace(path, unit=self.spec.unit)
+        self.study.library.keep_hash(path)
+        return found
+
     def _built(self, case: str) -> BuiltModel:
         return evaluator(case, self.study.cases[case], self.study.library).built
 
 
-class _RunNames(Mapping[str, str]):
-    """The values of the trace of a simulated run, with their units; a check, which simulates nothing, goes by their kind."""
+class _TraceNames(Mapping[str, str]):
+    """The values of a trace, with their units; a check, which books and simulates nothing, goes by what they can be."""
 
     def __init__(self, trace: _AskedTrace) -> None:
         self.trace = trace
 
     def __getitem__(self, name: str) -> str:
         kind, bracket, _ = name.partition("[")
-        if f"{kind}{bracket}" not in _OF_A_RUN:
+        parts = self.trace.parts if bracket else None
+        if parts is not None and name not in parts:
             raise KeyError(name)
-        return "s" if kind == "contention" and self.trace.spec.machine is None else unit_of(kind)
+        unit = _UNITS[f"{kind}{bracket}"]
+        return "s" if kind == "contention" and self.trace.spec.machine is None else unit
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.trace.views.answer.values)
+        return iter(self.trace.views.answer.units)
 
     def __len__(self) -> int:
-        return len(self.trace.views.answer.values)
+        return len(self.trace.views.answer.units)
 
 
-_OF_A_RUN = frozenset(
+_IN_SECONDS = ("time", "latency", "one_processor_estimate", "one_processor_time", "account[")
+_UNITS = dict.fromkeys(_IN_SECONDS, "s") | dict.fromkeys(
     [
-        "time",
-        "latency",
-        "one_processor_estimate",
+        "one_processor_drift",
+        "measured_speedup",
         "speedup",
         "efficiency",
         "parallel_efficiency",
         "load_balance",
         "communication_efficiency",
-        "account[",
         "processors_lost[",
         "concurrency",
         "largest_concurrency",
@@ -198,13 +218,7 @@ _OF_A_RUN = frozenset(
         "accesses[",
         "hottest_object",
         "contention[",
-    ]
+    ],
+    "1",
 )
-"""Values of the trace of a simulated run, those of its parts up to the bracket."""
-
-
-def _read(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
-    path = study.library.beside(table_called(asked.data) or asked.data, study.written((*place, "data")).mark)
-    found = read_trace(path, unit=asked.unit)
-    study.library.keep_hash(path)
-    return replace(found, file=path.name)
+"""Values of a trace with their units, those of its parts up to the bracket."""

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import short
-from slipstick.late import np
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, TraceColumns, of_members, processor_names
+from slipstick_measure.traces.trace import ADVICE, BUSY, ReadTrace, TraceColumns, of_members, processor_names
 
 MOST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
@@ -139,15 +138,15 @@ class ChromeReader:
         self.arrows: dict[Hashable, list[tuple[float, int, bool]]] = {}
         self.edge_lane, self.edge_label, self.edge_time = array("i"), array("i"), array("d")
 
-    def read(self, pieces: Iterator[str]) -> ProgramTrace:
+    def read(self, pieces: Iterator[str]) -> ReadTrace:
         """Read the whole file."""
-        text, count, most = _JsonPieces(pieces), 0, limit("events")
+        text, count, most, take = _JsonPieces(pieces), 0, limit("events"), self._take
         try:
             for event in self._events(text):
                 count += 1
                 if count > most:
                     self.found.refuse(too_many("events", "events", ADVICE))
-                self._take(event, count)
+                take(event, count)
             if text.closed and text.sign():
                 self.found.odd(f"what follows the events is not read, near {short(text.text[text.at :][:40])}")
         except EOFError:
@@ -175,7 +174,8 @@ class ChromeReader:
             elif key == "otherData":
                 match text.take():
                     case {"writer": "slipstick", "useful": [*useful], "until": int() | float() as until}:
-                        self.own, self.until, self.useful = True, until, [str(each) for each in useful]
+                        self.own, self.useful = True, [str(each) for each in useful]
+                        self.until = self.found.number(until, "end (until)")
             else:
                 text.take()
 
@@ -230,10 +230,11 @@ class ChromeReader:
     def _pair(self) -> None:
         """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal times, of the file."""
         stacks: list[list[int]] = [[] for _ in self.found.lanes]
-        time, alone = np.array(self.edge_time), 0
-        last = float(max((np.max(each) for each in (time, self.found.end) if len(each)), default=0.0))
-        for at in np.argsort(time, kind="stable").tolist():
-            lane, label, when = self.edge_lane[at], self.edge_label[at], self.edge_time[at]
+        time, alone = self.edge_time, 0
+        self.found.least("time", time)  # NaN has no place in an order
+        last = max(max(each, default=0.0) for each in (time, self.found.end))
+        for at in sorted(range(len(time)), key=time.__getitem__):
+            lane, label, when = self.edge_lane[at], self.edge_label[at], time[at]
             if label >= 0:
                 stacks[lane].append(self.found.begin(lane, label, when))
             elif stacks[lane]:
@@ -242,7 +243,7 @@ class ChromeReader:
                 alone += 1
         self.found.close_open(list(chain.from_iterable(stacks)), last, alone)
 
-    def _finished(self) -> ProgramTrace:
+    def _finished(self) -> ReadTrace:
         found = self.found
         if self.own:
             return of_members(found, self.useful or (), self.until, self.levels)
@@ -284,7 +285,7 @@ def is_chrome(head: str) -> bool:
     return '"traceEvents"' in head if begins[:1] == "{" else begins[:1] == "[" and '"ph"' in head
 
 
-def read_chrome(path: Path | str, pieces: Iterator[str]) -> ProgramTrace:
+def read_chrome(path: Path | str, pieces: Iterator[str]) -> ReadTrace:
     """Read a trace.
 
     Raises

@@ -20,7 +20,7 @@ from typing import Any
 
 from slipstick.errors import need, short
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.trace import ADVICE, LOST, ProgramTrace, TraceColumns, processor_names
+from slipstick_measure.traces.trace import ADVICE, LOST, ReadTrace, TraceColumns, processor_names
 
 _WAITS = {
     "BARRIER",
@@ -45,7 +45,7 @@ _UNKNOWN = 2**64 - 1
 _STANDARD_ERROR = 2
 
 
-def read_otf2(path: Path | str) -> ProgramTrace:
+def read_otf2(path: Path | str) -> ReadTrace:
     """Read an archive by its anchor file.
 
     Raises
@@ -174,7 +174,7 @@ class _ArchiveReader:
         else:
             self.left_out[kind] += 1
 
-    def finished(self) -> ProgramTrace:
+    def finished(self) -> ReadTrace:
         """Give what was read."""
         useful = [
             label for label in self.found.labels if label not in self.lost and label.partition(":")[0] not in LOST

@@ -29,7 +29,7 @@ from slipstick.units import scale
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
 from slipstick_measure.traces.otf2 import read_otf2
-from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, TraceColumns
+from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace, TraceColumns
 
 BYTES = "trace_bytes"
 _HEAD = 1 << 16
@@ -74,7 +74,12 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
 
 
 def read_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ProgramTrace:
-    """Read a trace.
+    """Read a trace and book its time; see `checked_trace`."""
+    return checked_trace(path, format, unit).booked()
+
+
+def checked_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ReadTrace:
+    """Read a trace, and check it.
 
     Parameters
     ----------
@@ -139,14 +144,15 @@ def _is_timehist(head: str) -> bool:
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Give the lines of a file with their numbers, however large it is."""
-    rest, number, most = "", 0, limit("events")
-    for piece in chain(text_pieces(path, BYTES, ADVICE), ["\n"]):
+    number, most, pieces = 0, limit("events"), text_pieces(path, BYTES, ADVICE)
+    rest = next(pieces, "").removeprefix("\ufeff")
+    for piece in chain(pieces, ["\n"]):
         *whole, rest = (rest + piece).split("\n")
         for line in whole:
             number += 1
             if number > most:
                 _refuse(path, too_many("events", "lines", ADVICE))
-            yield number, line.rstrip("\r").removeprefix("\ufeff")
+            yield number, line.rstrip("\r")
 
 
 # Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the sender, counted once.
@@ -158,7 +164,7 @@ _TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.M
 _LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
-def _read_paraver(path: Path | str, unit: str | None) -> ProgramTrace:
+def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     found, left_out = TraceColumns(path), Counter[str]()
     lines = _lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
@@ -225,7 +231,7 @@ _TASK_ROW = re.compile(  # of linear time: nothing is tried again with less
 _PREEMPTED = "R"
 
 
-def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
+def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     found, others, header, visual = TraceColumns(path, resolution=3e-6), array("q"), "", slice(0, 0)
     running, delayed, waited = (found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait"))
     for number, line in _lines(path):
@@ -251,8 +257,10 @@ def _read_timehist(path: Path | str, unit: str | None) -> ProgramTrace:
         ready = began - delay / 1000
         left = ready - (wait - delay) / 1000
         for label, start, until in (away, left, ready), (delayed, ready, began), (running, began, end):
-            if until > max(0.0, start):
-                found.span(lane, label, max(0.0, start), until)
+            if until > start >= 0.0:
+                found.span(lane, label, start, until)
+            elif until > 0.0 > start:
+                found.span(lane, label, 0.0, until)
     if others:
         found.odd(f"{len(others):,} lines are no rows of switches, and left out; the first is line {others[0]}")
     if others and not found.lanes:
@@ -268,7 +276,7 @@ _RECORD = ("time", "processor", "event", "source", "destination", "count")
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
-def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ProgramTrace:
+def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ReadTrace:
     """Read records, and once more by their times where those of a processor are not in order: its ends are told apart by it."""
     found, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
@@ -368,7 +376,7 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     yield from enumerate(found.iter_rows(), 2)
 
 
-def _read_otf2(path: Path | str, unit: str | None) -> ProgramTrace:
+def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
     anchor = Path(path)
     _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
     return read_otf2(path)
@@ -378,7 +386,7 @@ class TraceFormat(NamedTuple):
     """A format of traces: whether a file that begins so is of it, and its reader of a file, and of a unit for times without one."""
 
     recognize: Callable[[str], bool]
-    read: Callable[[Path | str, str | None], ProgramTrace]
+    read: Callable[[Path | str, str | None], ReadTrace]
 
 
 _BINARY = {".otf2": "otf2", ".parquet": "records"}

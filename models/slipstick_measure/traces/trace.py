@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
+from math import inf, ulp
+from operator import indexOf, le
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
 from slipstick.late import NDArray, np
@@ -69,46 +72,31 @@ class Accesses:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramTrace:
-    """What a trace says, whatever its format.
+class TraceOutline:
+    """What a trace is of, without its events: enough to check what is asked of it.
 
     Parameters
     ----------
     file : where it is from
     processors, labels, objects : names, by index
-    spans : by processor and time; none overlaps another of the same processor
-    accesses : in the order of the file; where it has none, each span is an access to what it names
     end : how long it is; it begins at 0 [s]
     useful : labels that are useful work
     rest : what time without a span is booked to: idle, or unknown where the format leaves gaps
-    waiting : by resource, how many wait from each time on, as (times [s], numbers)
-    notes : what is unusual, or was left out
+    waiting : names of resources at which processors wait
     """
 
     file: str
     processors: tuple[str, ...]
     labels: tuple[str, ...]
     objects: tuple[str, ...]
-    spans: TraceSpans
-    accesses: Accesses
     end: float
     useful: tuple[str, ...]
-    rest: str = "idle"
-    waiting: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    notes: tuple[Problem, ...] = ()
-
-    @property
-    def busy(self) -> TraceSpans:
-        """The stretches of useful work; those that touch are one."""
-        useful = np.array([label in self.useful for label in self.labels], dtype=bool)
-        spans = self.spans.select(useful[self.spans.label])
-        new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
-        first, last = np.append(True, new)[: len(spans.start)], np.append(new, True)[: len(spans.start)]
-        return replace(spans.select(first), end=spans.end[last])
+    rest: str
+    waiting: Collection[str]
 
     def chosen(
         self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
-    ) -> ProgramTrace:
+    ) -> Self:
         """Keep a part of the time and of the processors, and take other activities for useful work.
 
         Parameters
@@ -124,34 +112,68 @@ class ProgramTrace:
         """
         if odd := next((each for each in useful if each not in self.labels), None):
             raise UnknownNameError("activity in the trace", odd, self.labels)
-        found = replace(self, useful=tuple(useful)) if useful else self
-        if first or last is not None:
-            found = found._between(first, self.end if last is None else min(last, self.end))
-        return found if only is None else found._only(only)
+        end = self.end if last is None else min(last, self.end)
+        if not 0 <= first < end:
+            raise ModelError(f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s")
+        processors = tuple(name for name in self.processors if (only or "") in name)
+        if not processors:
+            raise UnknownNameError("processor in the trace", only or "", self.processors)
+        return replace(self, processors=processors, useful=tuple(useful) or self.useful, end=end - first)
 
-    def _between(self, first: float, last: float) -> ProgramTrace:
-        if not 0 <= first < last:
-            raise ModelError(f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {last:g} s")
+
+@dataclass(frozen=True, slots=True)
+class ProgramTrace(TraceOutline):
+    """What a trace says, whatever its format.
+
+    Parameters
+    ----------
+    spans : by processor and time; none overlaps another of the same processor
+    accesses : in the order of the file; where it has none, each span is an access to what it names
+    waiting : by resource, how many wait from each time on, as (times [s], numbers)
+    notes : what is unusual, or was left out
+    """
+
+    waiting: Mapping[str, tuple[Array, Array]]
+    spans: TraceSpans
+    accesses: Accesses
+    notes: tuple[Problem, ...]
+
+    @property
+    def busy(self) -> TraceSpans:
+        """The stretches of useful work; those that touch are one."""
+        useful = np.array([label in self.useful for label in self.labels], dtype=bool)
+        spans = self.spans.select(useful[self.spans.label])
+        new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
+        first, last = np.append(True, new)[: len(spans.start)], np.append(new, True)[: len(spans.start)]
+        return replace(spans.select(first), end=spans.end[last])
+
+    def chosen(
+        self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
+    ) -> Self:
+        """Keep a part, as of any outline, with its events."""
+        found = TraceOutline.chosen(self, only, useful, first, last)
+        if first or last is not None:
+            found = found._from(first)
+        return found if only is None else found._of(np.array([only in name for name in self.processors], dtype=bool))
+
+    def _from(self, first: float) -> Self:
         spans, used = self.spans, self.accesses
-        spans = replace(spans, start=np.maximum(spans.start, first) - first, end=np.minimum(spans.end, last) - first)
-        used = used.select((used.time >= first) & (used.time < last))
+        spans = replace(
+            spans, start=np.maximum(spans.start, first) - first, end=np.minimum(spans.end - first, self.end)
+        )
+        used = replace(used, time=used.time - first)
         return replace(
             self,
             spans=spans.select(spans.end > spans.start),
-            accesses=replace(used, time=used.time - first),
+            accesses=used.select((used.time >= 0) & (used.time < self.end)),
             waiting={name: (np.maximum(times - first, 0.0), each) for name, (times, each) in self.waiting.items()},
-            end=last - first,
         )
 
-    def _only(self, only: str) -> ProgramTrace:
-        kept = np.array([only in name for name in self.processors], dtype=bool)
-        if not kept.any():
-            raise UnknownNameError("processor in the trace", only, self.processors)
+    def _of(self, kept: NDArray[np.bool_]) -> Self:
         moved, spans, used = np.cumsum(kept) - 1, self.spans, self.accesses
         spans, used = spans.select(kept[spans.processor]), used.select(kept[used.processor])
         return replace(
             self,
-            processors=tuple(name for name in self.processors if only in name),
             spans=replace(spans, processor=moved[spans.processor]),
             accesses=replace(used, processor=moved[used.processor]),
         )
@@ -178,6 +200,13 @@ class ProgramTrace:
         unit, written = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
         at = (None, self.file, 1, processor, written)
         return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
+
+
+class ReadTrace(NamedTuple):
+    """A trace that is read and checked: its outline, and what books its events, once, for it does so in place."""
+
+    outline: TraceOutline
+    booked: Callable[[], ProgramTrace]
 
 
 @dataclass
@@ -222,7 +251,7 @@ class TraceColumns:
             found = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
             self.refuse(f"{short(str(value))} is no {what}", line, what)
-        if not abs(found) < np.inf or isinstance(value, bool):
+        if not abs(found) < inf or isinstance(value, bool):
             self.refuse(f"{short(str(value))} is no finite {what}", line, what)
         return found
 
@@ -273,9 +302,11 @@ class TraceColumns:
         useful: Collection[str] | None = None,
         rest: str = "idle",
         until: float | None = None,
-        waiting: Mapping[str, tuple[Array, Array]] | None = None,
-    ) -> ProgramTrace:
-        """Book each instant of a processor once: to the span that began last, of branches side by side to the one that ends last.
+        waiting: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    ) -> ReadTrace:
+        """Check the whole, and let each instant of a processor be booked once.
+
+        It is booked to the span that began last, of branches side by side to the one that ends last.
 
         Parameters
         ----------
@@ -289,69 +320,80 @@ class TraceColumns:
         ------
         SpecError : nothing in it, a time that is negative or too late, a span that ends before it begins
         """
+        first, last = self._extent()
+        whole = ((last if until is None else until) - first) * self.scale
+        if not whole > 0:
+            self.refuse("all events are at one time; a trace lasts longer than that")
+        labels, objects = tuple(self.labels), tuple(self.objects)
+        if useful is None:
+            useful = [each for each in labels if each.partition(":")[0] not in LOST]
+        outline = TraceOutline(
+            shown_name(self.path),
+            tuple(names[each] for each in _natural(names)),
+            labels,
+            tuple(objects[each] for each in _natural(objects)) if self.user else labels,
+            whole,
+            tuple(useful),
+            rest,
+            waiting or {},
+        )
+        return ReadTrace(outline, partial(self._booked, outline, names, processors, first, until is not None))
+
+    def least(self, what: str, column: array[float]) -> float:
+        """Give the least number of a column; refuse those that are negative or not finite."""
+        least = min(column, default=inf)
+        if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
+            odd = next((each for each in column if not 0 <= each < inf), None)
+            if odd is not None:
+                self.refuse(f"a {what} is a finite number and not negative; got {odd:g}", what=what)
+        return least
+
+    def _extent(self) -> tuple[float, float]:
+        """Give the first time and the last one; refuse what is out of order or range. A check loads no NumPy for it."""
+        if not (self.start or self.time):
+            self.refuse("there is no event of a processor in it; the program may have failed to write it")
+        if not all(map(le, self.start, self.end)):
+            at = indexOf(map(le, self.start, self.end), False)
+            start, end = self.start[at], self.end[at]
+            if end < start:
+                self.refuse(
+                    f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span {at + 1:,} of the file",
+                    what="time",
+                )
+            self.least("time", self.end)  # one of the two is no number
+        first = min(self.least("time", self.start), self.least("time", self.time))
+        self.least("count", self.count)
+        last = max(max(each, default=0.0) for each in (self.end, self.time))
+        if last * self.scale > MOST_SECONDS:
+            self.refuse(f"a time of {last * self.scale:g} s is out of range; is its unit right?", what="time")
+        if (count := sum(self.count)) > MOST_COUNTED:
+            self.refuse(f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted", what="count")
+        return first, last
+
+    def _booked(
+        self, outline: TraceOutline, names: Sequence[str], processors: Sequence[int] | None, first: float, cut: bool
+    ) -> ProgramTrace:
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
-        self._check(start, end, time, count)
-        first = min((float(each.min()) for each in (start, time) if len(each)), default=0.0)
-        last = max((float(each.max()) for each in (end, time) if len(each)), default=0.0) if until is None else until
-        resolution = max(self.resolution, 8.0 * float(np.spacing(max(abs(first), abs(last)))) * self.scale)
+        resolution = max(self.resolution, 8.0 * ulp(first + outline.end / self.scale) * self.scale)
         for each in (start, end, time):  # in place, for there may be many
             each -= first
             each *= self.scale
-        whole = (last - first) * self.scale
-        if not whole > 0:
-            self.refuse("all events are at one time; a trace lasts longer than that")
-        order = _natural(names)
-        belongs = np.argsort(order).astype(np.intc)[slice(None) if processors is None else list(processors)]
-        labels, objects = tuple(self.labels), tuple(self.objects)
+        belongs = np.argsort(_natural(names)).astype(np.intc)[slice(None) if processors is None else list(processors)]
         spans = TraceSpans(lane, label, start, end)
-        if until is not None:
-            spans = replace(spans, end=np.minimum(end, whole)).select(start < whole)
-        booked = self._booked(spans, belongs, resolution)
+        if cut:
+            spans = replace(spans, end=np.minimum(end, outline.end)).select(start < outline.end)
+        booked = self._booked_spans(spans, belongs, resolution)
         if len(user):
-            columns = _natural(objects)
-            accesses = Accesses(belongs[user], np.argsort(columns)[target], time, count)
-            objects = tuple(objects[each] for each in columns)
+            accesses = Accesses(belongs[user], np.argsort(_natural(tuple(self.objects)))[target], time, count)
         else:  # each span is one to what it names
             own = booked if booked.start is start else replace(spans, processor=belongs[spans.processor])
             accesses = Accesses(own.processor, own.label, own.start, np.broadcast_to(1.0, len(own.start)))
-            objects = labels
-        chosen = [each for each in labels if each.partition(":")[0] not in LOST] if useful is None else useful
-        return ProgramTrace(
-            shown_name(self.path),
-            tuple(names[each] for each in order),
-            labels,
-            objects,
-            booked,
-            accesses,
-            whole,
-            tuple(chosen),
-            rest,
-            waiting or {},
-            tuple(self.notes),
-        )
+        known: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
+        known["waiting"] = {name: tuple(map(np.array, each)) for name, each in known["waiting"].items()}
+        return ProgramTrace(**known, spans=booked, accesses=accesses, notes=tuple(self.notes))
 
-    def _check(self, start: Array, end: Array, time: Array, count: Array) -> None:
-        if not (len(start) or len(time)):
-            self.refuse("there is no event of a processor in it; the program may have failed to write it")
-        if len(wrong := np.flatnonzero(end < start)):
-            at = wrong[0]
-            self.refuse(
-                f"a span of {end[at] - start[at]:g} is negative: from {start[at]:g} to {end[at]:g}, span {at + 1:,} of the file",
-                what="time",
-            )
-        for what, column in (("time", start), ("time", end), ("time", time), ("count", count)):
-            if not np.isfinite(column).all() or (len(column) and column.min() < 0):
-                odd = column[~(column >= 0) | np.isinf(column)][0]
-                self.refuse(f"a {what} is a finite number and not negative; got {odd:g}", what=what)
-        if len(late := np.concatenate([end, time])) and late.max() * self.scale > MOST_SECONDS:
-            self.refuse(f"a time of {late.max() * self.scale:g} s is out of range; is its unit right?", what="time")
-        if len(count) and count.sum() > MOST_COUNTED:
-            self.refuse(
-                f"{count.sum():g} accesses are out of range; at most {MOST_COUNTED:g} are counted", what="count"
-            )
-
-    def _booked(self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float) -> TraceSpans:
+    def _booked_spans(self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float) -> TraceSpans:
         """Book each instant of a lane once, then each of a processor."""
         lasting = spans.end > spans.start
         spans = _in_order(
@@ -449,9 +491,7 @@ def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], arr
         ends.append(until)
 
     columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
-    for start, end, label in chain(
-        zip(*columns, strict=True), [(np.inf, np.inf, -1)]
-    ):  # the last one empties the stack
+    for start, end, label in chain(zip(*columns, strict=True), [(inf, inf, -1)]):  # the last one empties the stack
         while stack and stack[-1][0] <= start + resolution:
             until, top = stack.pop()
             if until > reached:
@@ -523,12 +563,12 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     for member, station, start in timeline.visits:
         if start < covered and not is_processor(station):
             found.access(found.named(found.lanes, (member, 0)), station, start)
-    return of_members(found, timeline.useful, timeline.covered, timeline.levels)
+    return of_members(found, timeline.useful, timeline.covered, timeline.levels).booked()
 
 
 def of_members(
     found: TraceColumns, useful: Collection[str], until: float, levels: Mapping[str, Sequence[tuple[float, int, int]]]
-) -> ProgramTrace:
+) -> ReadTrace:
     """Finish the trace of a simulated run, whose lanes are (member, branch).
 
     Parameters
@@ -542,7 +582,9 @@ def of_members(
     members = sorted(set(owners))
     waiting = {}
     for name, changes in levels.items():
-        times = np.array([time for time, _, _ in changes]) * found.scale
-        waiting[name] = times, np.array([float(present - busy) for _, present, busy in changes])
+        waiting[name] = (
+            [time * found.scale for time, _, _ in changes],
+            [float(here - busy) for _, here, busy in changes],
+        )
     belongs = list(map(members.index, owners))
     return found.finished([f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from math import ceil, log
+from typing import Any
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError
@@ -18,7 +19,7 @@ from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Mark
 from slipstick_measure.account import measured
 from slipstick_measure.results import TraceViews
-from slipstick_measure.traces.trace import Array, Indices, ProgramTrace, TraceSpans
+from slipstick_measure.traces.trace import Array, Indices, ProgramTrace, TraceOutline, TraceSpans
 
 WINDOWS = 40
 """Windows that a trace is cut into by default."""
@@ -27,6 +28,9 @@ MOST_WINDOWS = 10_000
 _PIECE, _INSTANT = 1 << 20, 1e-9
 NAMED = 4096
 """Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only the sums are."""
+
+_BOOKED = ("busy", "idle", "imbalance", "communication")
+"""What the account of a trace books beside activities."""
 
 MOST_CELLS = 4_000_000
 """Cells of a matrix, and of slots and outputs that are counted at a time."""
@@ -47,7 +51,7 @@ class SwitchedNetwork:
     stages: int
     slot: float
 
-    def outputs(self, source: Indices, target: Indices) -> Mapping[str, Indices]:
+    def outputs(self, source: Any, target: Any) -> Mapping[str, Any]:
         """Give the output that each request needs at each stage, and the module; see `slipstick.model.machine.omega_outputs`."""
         return omega_outputs(self.radix, self.stages, source, target)
 
@@ -149,23 +153,14 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
 
 
 def matrix(trace: ProgramTrace) -> Array:
-    """Count the accesses of each processor to each object: (processors, objects).
-
-    Raises
-    ------
-    ModelError : too many of both
-    """
+    """Count the accesses of each processor to each object: (processors, objects)."""
     rows, columns = len(trace.processors), len(trace.objects)
-    if rows * columns > MOST_CELLS:
-        raise ModelError(
-            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some with --only"
-        )
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
     found: Array = np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
     return found
 
 
-def numbers_of(names: Sequence[str], ports: int | None) -> Indices:
+def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
     """Read the number of a processor or module from the end of its name.
 
     Raises
@@ -180,7 +175,41 @@ def numbers_of(names: Sequence[str], ports: int | None) -> Indices:
                 f"{name[:60]!r} is no number of a processor or module of the machine, which are 0 to {(ports or 1e9) - 1:g}"
             )
         found.append(int(match[0]))
-    return np.array(found, dtype=np.int64)
+    return found
+
+
+def check_views(trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None) -> int:
+    """Give the number of windows of the views that `views_of` makes.
+
+    Raises
+    ------
+    ModelError : as for `views_of`
+    """
+    windows = WINDOWS if width is None else ceil(trace.end / width - 1e-9)
+    if not 0 < windows <= MOST_WINDOWS:
+        raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
+    rows, columns = len(trace.processors), len(trace.objects)
+    if rows * columns > MOST_CELLS:
+        raise ModelError(
+            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some with --only"
+        )
+    if network is not None:
+        numbers_of((*trace.processors, *trace.objects), network.ports)
+    return windows
+
+
+def value_names(trace: TraceOutline, width: float | None, network: SwitchedNetwork | None) -> frozenset[str]:
+    """Name all values by parts that the views of a trace can have; a part without an event may lack some.
+
+    Raises
+    ------
+    ModelError : as for `views_of`
+    """
+    check_views(trace, width, network)
+    causes = (*trace.labels, trace.rest, *_BOOKED)
+    contended = trace.waiting if network is None else network.outputs(0, 0)
+    parts = {"account": causes, "processors_lost": causes, "accesses": _access_names(trace), "contention": contended}
+    return frozenset(f"{kind}[{name}]" for kind, names in parts.items() for name in names)
 
 
 def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None) -> TraceViews:
@@ -194,11 +223,9 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
 
     Raises
     ------
-    ModelError : the windows are too many, or the network has no such processor or module
+    ModelError : the windows are too many, or processors and objects, or the network has no such processor or module
     """
-    windows = WINDOWS if width is None else int(np.ceil(trace.end / width - 1e-9))
-    if not 0 < windows <= MOST_WINDOWS:
-        raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
+    windows = check_views(trace, width, network)
     edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
     busy, spans = trace.busy, trace.spans
     utilization = by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
@@ -239,24 +266,26 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
     )
 
 
+def _access_names(trace: TraceOutline) -> list[str]:
+    """Name the sums of a matrix, of objects and then of processors, and its cells; of a large one no cells."""
+    rows, columns = trace.processors, trace.objects
+    cells = product(rows, columns) if len(rows) * len(columns) <= NAMED else ()
+    return [*(f"all,{name}" for name in columns), *(f"{name},all" for name in rows), *map(",".join, cells)]
+
+
 def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
-    """Name the cells of a matrix and its sums as values; of a large one no cells."""
-    by_object, by_processor = (
-        zip(trace.objects, counts.sum(axis=0), strict=True),
-        zip(trace.processors, counts.sum(axis=1), strict=True),
-    )
-    found = {f"all,{name}": each for name, each in by_object} | {f"{name},all": each for name, each in by_processor}
-    if counts.size <= NAMED:
-        names = map(",".join, product(trace.processors, trace.objects))
-        found |= dict(zip(names, counts.flat, strict=True))
-    return {f"accesses[{name}]": Value(float(each), "1") for name, each in found.items()}
+    """Make the sums and the cells of a matrix values by name."""
+    found = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
+    return {
+        f"accesses[{name}]": Value(float(each), "1") for name, each in zip(_access_names(trace), found, strict=False)
+    }
 
 
 def _contention(trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None) -> dict[str, Array]:
     """Add up conflicts in each window by stage or, without a network, the seconds that requests wait at each resource."""
     count = len(edges) - 1
     if network is not None:
-        source, target = numbers_of(trace.processors, network.ports), numbers_of(trace.objects, network.ports)
+        source, target = (np.array(numbers_of(names, network.ports)) for names in (trace.processors, trace.objects))
         used = trace.accesses
         found = conflicts(network, source[used.processor], target[used.target], used.time, np.asarray(used.count))
         places = {

@@ -11,7 +11,11 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.run import prepare, run
 from slipstick_measure.commands.measured import VIEWS
+from slipstick_measure.questions import traces as traces_module
 from slipstick_measure.questions.traces import TracesResult
+from tests.measure.traces.test_readers import SAMPLES
+
+ASKING = "statements:\n  s: {says: x, value: '%s', of: [one], about: 1, within: 1}\n"
 
 FILES = Path(__file__).parents[1] / "traces" / "files"
 
@@ -164,3 +168,64 @@ def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
     with pytest.raises(SpecError, match=r"has no value contention\[dor\]; did you mean 'contention\[door\]'"):
         prepare(asking("contention[dor]"))
     prepare(asking("contention[door]"))
+
+
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        ("{data: records.csv, useful: [wrok]}", "traces.one.useful: there is no activity in the trace 'wrok'"),
+        ("{data: records.csv, only: p9}", "traces.one.only: there is no processor in the trace 'p9'"),
+        ("{data: records.csv, from: 1 s}", "traces.one.from: the trace lasts 0.0001 s; there is nothing from 1 s to"),
+        ("{data: records.csv, window: 1 ns}", "traces.one.window: 100,000 windows are too many; at most 10,000 are"),
+        ("{data: named.csv, machine: bbn-gp1000}", "traces.one.machine: 'door' is no number of a processor or module"),
+        ("{data: cut.csv}", "cut.csv:3:1: 2 values, where the header promises 3; is the line cut?"),
+        ("{data: late.csv}", "late.csv:1:1: time: a time of 1e+15 s is out of range; is its unit right?"),
+    ],
+)
+def test_a_check_finds_what_is_wrong_with_a_trace_and_books_nothing(
+    trace: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slipstick_measure.traces.trace.TraceColumns._booked", lambda *_: pytest.fail("booked"))
+    head = "time [s],processor,event"
+    (tmp_path / "named.csv").write_text(f"{head},destination\n0,0,create,\n1,0,access,door\n2,0,end,\n")
+    (tmp_path / "cut.csv").write_text(f"{head}\n0,0,create\n1,0\n")
+    (tmp_path / "late.csv").write_text(f"{head}\n0,0,create\n1e15,0,end\n")
+    assert main(["check", study(tmp_path, trace)]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["check", study(tmp_path, "{data: records.csv}", ASKING % "accesses[0,3]")]) == 0
+    assert main(["check", str(FILES / "records.csv")]) == 0
+
+
+def test_a_value_that_a_part_of_a_trace_lacks_is_refused_before_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check goes by the names in the file; which of them have time in the part only the booked trace can tell."""
+    asked = ASKING % "processors_lost[lock:door]"
+    assert main(["check", study(tmp_path, "{data: records.csv}", asked.replace("lock:door", "door"))]) == 2
+    assert "no value processors_lost[door]; did you mean 'processors_lost[lock:door]'" in capsys.readouterr().err
+    prepare(study(tmp_path, "{data: records.csv, to: 30 us}", asked))
+    path = study(tmp_path, "{data: records.csv, to: 10 us}", asked)
+    assert main(["check", path]) == 0
+    with pytest.raises(SpecError, match=r"one, under of, has no value processors_lost\[lock:door\]"):
+        prepare(path)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("more", ["", ", to: 1 ms", ", useful: [busy, 'lock:door'], machine: bbn-gp1000"])
+def test_a_check_knows_all_values_of_a_trace_with_their_units(name: str, more: str, tmp_path: Path) -> None:
+    try:
+        question = prepare(study(tmp_path, f"{{data: '{FILES / name}'{more}}}")).questions["traces"]
+    except SpecError:  # of the samples, only the table of records has modules
+        assert "machine" in more
+        assert name != "records.csv"
+        return
+    (names,) = question.answer_names.values()
+    assert isinstance(names, traces_module._TraceNames)
+    assert dict(names) == names.trace.views.answer.units
+
+
+def test_a_trace_of_one_processor_has_the_values_of_such_a_run(tmp_path: Path) -> None:
+    rows = "0,0,create,\n1,0,enter,lock:a\n2,0,leave,\n60,0,end,\n"
+    (tmp_path / "one.csv").write_text(f"time [ms],processor,event,destination\n{rows}")
+    asked = (ASKING % "one_processor_time").replace("about: 1, within: 1", "about: 60 ms, within: 1 ms")
+    assert run(prepare(study(tmp_path, "{data: one.csv}", asked))).named_answer("one")["measured_speedup"] == 1.0

@@ -380,6 +380,8 @@ X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
         ("[" + X % ("1e18", 3), "a time of 1e+12 s is out of range; is its unit right?"),
         ("[" + X % ("NaN", 3), "a time is a finite number and not negative; got nan"),
         ("[" + X % ('"soon"', 3), "soon' is no time (ts) of event 1"),
+        ('[{"ph":"E","pid":1,"tid":1,"ts":NaN},' + X % (1, 3), "a time is a finite number and not negative; got nan"),
+        ('{"otherData": {"writer": "slipstick", "useful": [], "until": NaN}}', "nan' is no finite end (until)"),
         ("[" + X % (1, 2) + ", 7]", "event 2 is no object"),
         ('[{"ph":"X","pid":[1],"tid":1,"ts":1,"dur":1}]', "the pid or tid of event 1 is no number and no text"),
         ('{"traceEvents": []}', "there is no event of a processor in it; the program may have failed to write it"),

@@ -27,10 +27,12 @@ from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of
 from slipstick_measure.traces.views import (
     SwitchedNetwork,
     by_window,
+    check_views,
     concurrency,
     conflicts,
     matrix,
     network_called,
+    value_names,
     views_of,
 )
 
@@ -55,7 +57,7 @@ def made(spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, i
         found.span(processor, found.named(found.labels, label), start, start + length)
     for processor, target, time, count in accesses:
         found.access(processor, str(target), time, count)
-    return found.finished(["0", "1", "2", "3"])
+    return found.finished(["0", "1", "2", "3"]).booked()
 
 
 def write_records(trace: ProgramTrace, path: Path) -> None:
@@ -103,6 +105,7 @@ def test_views_of_any_trace_add_up(
 ) -> None:
     trace = made(spans, accesses)
     views = views_of(trace, width=trace.end / 7.3)
+    assert {name for name in views.answer.units if "[" in name} <= value_names(trace, None, None)
     booked = trace.spans.end - trace.spans.start
     useful = float(booked[np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])].sum())
     totals = Counter[tuple[int, str]]()
@@ -301,7 +304,7 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
     with pytest.raises(
         ModelError, match="3,000 processors and 3,000 objects are too many for a matrix; choose some with --only"
     ):
-        matrix(many.finished([str(each) for each in range(3000)]))
+        check_views(many.finished([str(each) for each in range(3000)]).outline)
 
 
 def test_time_in_windows_is_parted_exactly() -> None:
