@@ -267,6 +267,7 @@ def exchanged(mutant: Mutant, source: Path) -> int:
     )
     others = {old: new for old, new in codes if old != new}
     found = 0
+    gc.unfreeze()  # the tests freeze what is collected, which is not listed then
     for each in gc.get_objects():
         if isinstance(each, types.FunctionType) and each.__code__.co_filename == path and each.__code__ in others:
             each.__code__ = others[each.__code__]
@@ -526,9 +527,12 @@ def _runnable(test: str) -> str:
     return name
 
 
+_NO_VERDICT = ("unknown", "pytest ended", "no function found")
+
+
 def verdict(by: str) -> str:
     """Say what a result means."""
-    return "SURVIVES" if not by else "unknown" if by.startswith(("unknown", "pytest ended")) else "killed"
+    return "SURVIVES" if not by else "unknown" if by.startswith(_NO_VERDICT) else "killed"
 
 
 _KERNEL = PACKAGE / "sim" / "compiled" / "kernel.py"
