@@ -13,13 +13,14 @@ from hypothesis import given
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue, visits
+from slipstick.method.mean_value import MeanValue, closed, visits
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service, then
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
+from slipstick.random_times import Array
 from slipstick.sim.settings import Simulation
 from tests.simulation import solve
 from tests.strategies import RESOURCES, activities, quick
@@ -233,6 +234,19 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
     )
 
 
+def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, seen = visits.whole_service_weight, list[float]()
+
+    def told(utilization: Array, processors: int, scv: Array) -> Array:
+        seen.append(float(np.max(scv.real)))
+        return plain(utilization, processors, scv)
+
+    monkeypatch.setattr(closed, "whole_service_weight", told)
+    times(delay(3.0, name="think", scv=0.25) >> service("bus", 1.0, scv=0.5), {}, np.array([7.0]))
+    assert len(seen) == 7
+    assert seen == pytest.approx([0.25] * 7)
+
+
 def test_groups_are_named_among_the_approximations() -> None:
     notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
     assert "groups: an arriving processor finds what the population with one fewer of its group leaves" in notes
@@ -242,11 +256,15 @@ def _modules(count: int, body: Callable[[int], Activity]) -> Activity:
     return choose(*((1 / count, body(k)) for k in range(count)))
 
 
+USE, DO = Parameter("use", TIME, 1.0), Parameter("do", TIME, 0.3)
+"""Of all modules: alike ones have the same time, not only an equal one."""
+
 FOLDS = {
-    "servers": (lambda k: service(f"m{k}", 1.0, name=f"use{k}", scv=0.25), Station(2)),
-    "sharing": (lambda k: repeat(2, service(f"m{k}", 1.0, name=f"use{k}", scv=4.0)), Station(1, "ps")),
-    "held": (lambda k: hold(f"h{k}", delay(0.3, name=f"do{k}") >> service(f"m{k}", 1.0, name=f"use{k}")), Station()),
-    "tried again": (lambda k: hold(f"s{k}", service(f"m{k}", 1.0, name=f"use{k}")), Station()),
+    "servers": (lambda k: service(f"m{k}", USE, name=f"use{k}", scv=0.25), Station(2)),
+    "varied": (lambda k: service(f"m{k}", USE, name=f"use{k}", scv=4.0), Station()),
+    "sharing": (lambda k: repeat(2, service(f"m{k}", USE, name=f"use{k}", scv=4.0)), Station(1, "ps")),
+    "held": (lambda k: hold(f"h{k}", delay(DO, name=f"do{k}") >> service(f"m{k}", USE, name=f"use{k}")), Station()),
+    "tried again": (lambda k: hold(f"s{k}", service(f"m{k}", USE, name=f"use{k}")), Station()),
 }
 
 
@@ -260,6 +278,7 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(kind: str, m
     others = service("m9", 0.5, name="other", scv=1.0) >> delay(3.0, name="think", scv=1.0)
     cycle = hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
+    assert visits.lumped(model.bodies, model).copies
     lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
     monkeypatch.setattr(visits, "LUMPED_FROM", 1000)
     plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")

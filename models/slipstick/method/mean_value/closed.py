@@ -311,7 +311,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
             solved,
             solved.state.first.time.mean,
             booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
-            uses=lumping.uses(recursion.uses(solved)) if account else {},
+            uses=lumping.uses(recursion.uses(solved), [each.name for each in plain.queues]) if account else {},
             groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
             spans=solved.state.first.found.spans,
         )

@@ -297,14 +297,14 @@ class LumpedActivities:
         """Divide what is booked to each label among the labels that it stands for; list them in the order given."""
         found: dict[str, Array] = {}
         for label, seconds in booked.items():
-            names = self.labels.get(label, (label,))
-            for name in names:
+            for name in (names := self.labels.get(label, (label,))):
                 found[name] = found.get(name, np.zeros(1)) + seconds / len(names)
         return {label: found[label] for label in order}
 
-    def uses(self, found: Mapping[str, Array]) -> dict[str, Array]:
-        """Copy the use of each queue to the queues that it stands for."""
-        return {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
+    def uses(self, found: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+        """Copy the use of each queue to the queues that it stands for; list them in the order given."""
+        used = {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
+        return {name: used[name] for name in order}
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
