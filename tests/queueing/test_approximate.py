@@ -85,6 +85,15 @@ def test_open_queues_come_out_as_in_closed_form() -> None:
         np.testing.assert_allclose(ranks, service + np.array([first, first / (1 - load.sum())]), rtol=1e-8)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("servers", "load"), [(2, 0.25), (3, 0.8)])
+def test_several_servers_wait_by_allen_and_cunneen(method: Any, servers: int, load: float) -> None:
+    """Servers are all busy with the probability of Sakasegawa; then what is left of a service is (1 + scv) / 2 of one."""
+    given = network_arrays([1.0], arrivals=servers * load, servers=servers, scv=3.0, discipline="fcfs")
+    wait = load ** ((2 * (servers + 1)) ** 0.5 - 1) * (1 + 3.0) / 2 / (servers * (1 - load))
+    assert method(given).residence.item() == pytest.approx(1 + wait, rel=1e-8)
+
+
 def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
     both = network_arrays([[1.0], [1.5]], arrivals=[0.3, 0.2], discipline="priority-preemptive", priority=[1, 2])
     first, second = linearizer(both).residence[0, :, 0]

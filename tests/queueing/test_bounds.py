@@ -31,6 +31,12 @@ def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int
         assert high[0, 0] <= (wide_high[0, 0] if bounds is not geometric else 1 / max(demand)) * (1 + 1e-12)
 
 
+def test_at_several_servers_all_wait_for_all_others_at_most() -> None:
+    """Six customers at two servers take three services for a turn at most, and need three seconds for six at least."""
+    low, high = asymptotic(network_arrays([1.0], population=6, think=1.0, servers=2))
+    assert (low.item(), high.item()) == pytest.approx((6 / (1 + 3), 2.0))
+
+
 @pytest.mark.parametrize(
     ("think", "published"),
     [

@@ -41,6 +41,7 @@ def times(array: Any, place: tuple[int, ...], factor: float) -> Any:
         ({"probability": (CHANCE * 1.01, None)}, " breaks probabilities at cpu add up to 1: 1.01 and 1"),
         ({"probability": (CHANCE[:, ::-1], None)}, " breaks probabilities at cpu give its queue: "),
         ({"probability": (-CHANCE, None)}, ": P(0 present at cpu) is -"),
+        ({"probability": (times(CHANCE, (0, 1), 1.5 / CHANCE[0, 1]), None)}, ": P(1 present at cpu) is 1.5"),
     ],
 )
 def test_a_broken_law_is_named(change: dict[str, Any], text: str) -> None:

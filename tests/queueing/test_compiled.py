@@ -23,6 +23,10 @@ NETWORKS: dict[str, tuple[Any, dict[str, Any]]] = {
         schweitzer,
         {"service": [[0.3, 0.2], [0.1, 0.4], [0.2, 0.2]], "population": [20, 30, 0], "think": 0.5},
     ),
+    "two classes, one of one customer": (
+        schweitzer,
+        {"service": [[0.3, 0.2], [0.1, 0.4]], "population": [20, 1], "think": 0.5},
+    ),
     "two points near saturation": (schweitzer, {"service": [[[1.0, 0.99]], [[1.0, 0.5]]], "population": 1000}),
     "an open class": (linearizer, {"service": [[0.3, 0.2], [0.1, 0.1]], "population": [9, 0], "arrivals": [0, 1.0]}),
 }

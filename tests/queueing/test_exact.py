@@ -107,6 +107,15 @@ def test_a_sweep_is_its_points_one_by_one(given: NetworkArrays) -> None:
             np.testing.assert_allclose(getattr(swept, name)[point], getattr(alone, name)[0], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("road", [exact, convolution])
+def test_two_points_of_other_populations_are_two_networks(road: Callable[[NetworkArrays], NetworkSolution]) -> None:
+    demand, populations = [[0.3, 0.2], [0.1, 0.4]], [[2, 3], [4, 1]]
+    both = road(network_arrays(demand, population=populations, think=1.0))
+    for point, population in enumerate(populations):
+        alone = road(network_arrays(demand, population=population, think=1.0))
+        assert both.throughput[point] == pytest.approx(alone.throughput[0], rel=1e-12)
+
+
 def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep too large for one block is the same sweep."""
     random = np.random.default_rng(3)

@@ -149,6 +149,27 @@ def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
     assert accesses(LockImplementation("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_pauses_are_spread_from_nothing_to_twice_their_mean_which_doubles(together: bool) -> None:
+    builder = Builder()
+    for name in ("gate", "door"):
+        builder.lock(name, LockImplementation("tas", back_off="exponential", base=1.0))
+    builder.hold("door", lambda: builder.delay(constant(100.0), "inside"))
+    builder.finish()
+    others = builder.next_instruction
+    builder.delay(constant(1.0), "away")
+    if together:
+        builder.hold_together(["gate", "door"], lambda: builder.delay(constant(0.01), "both"))
+    else:
+        builder.hold("door", lambda: builder.delay(constant(0.01), "then"))
+    builder.once("all", [0, *[others] * 30])
+    told = [(who, end - start) for who, label, start, end in story(builder) if label == "lock:door" and who]
+    for k in range(4):
+        pauses = [[each for member, each in told if member == who][k] / 2**k for who in range(1, 31)]
+        assert max(pauses) <= 2.0
+        assert sum(pauses) / 30 == pytest.approx(1.0, abs=0.35)
+
+
 def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> None:
     form = LockImplementation("ticket", word="bus", access=constant(1.0))
     told = held(locked(form))

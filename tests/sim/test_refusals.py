@@ -106,6 +106,11 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "a hyperexponential time cannot have scv 10000000000000.0: it must be more than 1, at most 1e+12",
     ),
+    (
+        lambda: ServiceTime("uniform", 1.0, 0.34),
+        ModelError,
+        "a uniform time cannot have scv 0.34: it must be from 0 to 1/3",
+    ),
     (lambda: LockImplementation("tas"), ModelError, NO_SPIN),
     (lambda: LockImplementation("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
     (

@@ -10,11 +10,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated, ratio
+from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -174,6 +175,62 @@ def test_intervals_of_successive_batches_count_their_correlation(
     for follow, (low, high) in ((False, apart), (True, successive)):
         found = [ratio(10 + each, np.ones(32), successive=follow) for each in noise[:, 100:]]
         assert low <= np.mean([abs(each.mean - 10) <= each.half_width for each in found]) <= high
+
+
+def program(rounds: int) -> Plan:
+    """Repeat an exponential delay, once."""
+    builder = Builder()
+    builder.repeat(rounds, lambda: builder.delay(ServiceTime("exponential", 1.0)), "again")
+    builder.once("all", [0])
+    return builder.plan()
+
+
+def test_a_program_is_run_as_often_as_asked() -> None:
+    found = run.simulate(program(3), Simulation(cycles=12))
+    assert (found.cycles, found.stopped) == (12, "cycles")
+
+
+def test_the_mean_of_a_program_is_known_but_for_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    wished = Simulation(seed=1, precision=0.2, kernel="plain")
+    assert run.simulate(program(200), wished).converged
+    plain, calls = Kernel.run, iter(range(100))
+
+    def interrupted(self: Kernel, events: int) -> bool:
+        if next(calls) == 15:
+            raise KeyboardInterrupt
+        return plain(self, events)
+
+    monkeypatch.setattr(Kernel, "run", interrupted)
+    found = run.simulate(program(200), wished)
+    # Precise enough already, but not as many runs as are made at least.
+    assert found.mean_time().half_width < 0.2 * found.mean_time().mean
+    assert (found.cycles, found.stopped, found.trusted, found.converged) == (15, "interrupted", True, False)
+
+
+def test_a_program_simulates_no_more_events_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, seen = Kernel.run, list[int]()
+
+    def counted(self: Kernel, events: int) -> bool:
+        going = plain(self, events)
+        seen.append(self.events)
+        return going
+
+    monkeypatch.setattr(Kernel, "run", counted)
+    monkeypatch.setattr(run, "_STRETCH", 8)
+    found = run.simulate(program(100), Simulation(seed=1, events=24, kernel="plain"))
+    assert seen == [8, 16, 24]
+    assert (found.stopped, found.cycles, found.events) == ("events", 0, 0)
+
+
+def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
+    kernel, wished = Kernel(one_delay(), 1), Simulation(events=2)
+    for events in (1, 2):
+        kernel.events = events
+        run._check_alive(one_delay(), kernel, True, wished)
+    kernel.events = 3
+    with pytest.raises(NoAnswerError) as told:
+        run._check_alive(one_delay(), kernel, True, wished)
+    assert str(told.value) == "no time has passed after 3 events, at 0 s: there is nothing to estimate"
 
 
 def test_too_many_replications_are_refused() -> None:

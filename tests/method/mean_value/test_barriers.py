@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from slipstick.expression.nodes import TIME, Parameter
+from slipstick.expression.nodes import COUNT, TIME, Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.traversal import PassingTimes
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
@@ -65,6 +65,24 @@ def test_constant_times_after_a_barrier_add_the_demand_of_all_to_the_path() -> N
     assert time_of(rounds, 10) == pytest.approx(9 + 10 * 3)
     pool = delay(9.0, name="before") >> service("pool", 1.0) >> barrier("meet")
     assert time_of(pool, 10, pool=Station(4)) == pytest.approx(9 + 3)
+    # The second visits come long after the first are served, one second apart as these ended, and take two.
+    gap, last = delay(100.0, name="gap"), service("bus", 2.0, name="last")
+    again = delay(9.0, name="before") >> service("bus", 1.0) >> gap >> last >> barrier("meet")
+    assert time_of(again, 10) == pytest.approx(9 + 1 + 100 + 10 * 2)
+
+
+@pytest.mark.parametrize("kind", ["visit", "fork"])
+def test_what_is_repeated_once_is_done_once(kind: str) -> None:
+    def body(index: int) -> Activity:
+        return service("bus", 1.0 + index, name=f"part{index}", scv=1.0)
+
+    part = body(0) if kind == "visit" else fork(body(0), body(1))
+    once = Parameter("rounds", COUNT, 1.0)
+    found = [
+        time_of(delay(4.0, name="work", scv=1.0) >> each >> service("last", 2.0, scv=1.0) >> barrier("meet"), 8)
+        for each in (part, repeat(once, part))
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
 
 
 def test_order_statistics_of_passing_times() -> None:
@@ -150,6 +168,20 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
     line = pipeline([serial(visit("a", 0.24)), parallel(visit("b", 0.5))], items=6)
     mean, simulated = times(met(16, line, visit("c", 0.9), b=Station(1, discipline)))
     assert mean == pytest.approx(simulated, rel=within)
+
+
+@pytest.mark.parametrize("scv", [0.25, 1.0])
+def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
+    """Whoever leaves the first early is through the second while others wait for the first."""
+    first, second = (service(name, 1.5 - k / 10, name=f"at-{name}", scv=scv) for k, name in enumerate("ab"))
+    mean, simulated = times(met(8, first, second, a=Station(1, "fcfs"), b=Station(1, "fcfs")))
+    assert mean == pytest.approx(simulated, rel=0.03)
+
+
+def test_items_that_take_turns_at_two_servers() -> None:
+    line = pipeline([serial(visit("a", 0.24)), parallel(visit("b", 0.6))], items=6)
+    mean, simulated = times(met(16, line, visit("c", 0.9), b=Station(2, "fcfs")))
+    assert mean == pytest.approx(simulated, rel=0.05)
 
 
 @pytest.mark.parametrize("servers", [1, 2, 4])

@@ -111,6 +111,14 @@ def test_forks_of_an_open_population() -> None:
     assert answer["time"] == pytest.approx((12 - 0.5) / 8 * 2.0, rel=0.05)
 
 
+def test_branches_at_shared_servers_vary_as_exponential_times_do() -> None:
+    # The time at shared servers is as variable as an exponential one, about: two of them take 3/2 of the time of one.
+    shared = {"a": Station(1, "ps"), "b": Station(1, "ps")}
+    for unit in (1.0, 1e-3):
+        cycle = fork(service("a", unit, scv=1.0), service("b", unit, scv=1.0))
+        assert answered(cycle, 0.5 / unit, **shared)["time"] == pytest.approx(1.5 * 2.0 * unit, rel=0.1)
+
+
 def failed(cycle: Activity, rate: float, **resources: Resource) -> str:
     answer = answered(cycle, rate, **resources)
     assert answer.failed
@@ -172,3 +180,14 @@ def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
     assert failed(delay(1.0, name="a"), 0.0) == (
         "customers of model arrive 0 times a second; mean-value needs a rate above 0"
     )
+
+
+def test_the_measured_error_is_told_of_each_point_that_is_approximate() -> None:
+    form = MeanValue(open_model(hold("door", delay(0.5, name="a", scv=1.0)) >> service("bus", 1.0, scv=2.0), 0.2))
+    two = form.points({"population.arrivals": np.array([0.1, 0.4])}).provenance()
+    one, many = (form.points({}).provenance(count) for count in (None, 3))
+    said = one.errors[0]
+    assert "locks" in said
+    assert (one.errors, two.errors, many.errors) == ({0: said}, {0: said, 1: said}, {0: said, 1: said, 2: said})
+    plain = MeanValue(open_model(service("bus", 1.0, scv=1.0), 0.2)).points({}).provenance(3)
+    assert plain.errors == {}

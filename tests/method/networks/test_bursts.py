@@ -89,6 +89,13 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
         assert (drawn > t).mean() == pytest.approx(float((after @ expm(silent * t)).sum()), abs=0.015)
 
 
+def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
+    """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 / (0.1 + 0.3) of all runs."""
+    times = BurstyTimes((0.5, 1000.0), (0.1, 0.3))
+    first = [next(times.blocks(Stream(1, "web", run), [1])).item() for run in range(1000)]
+    assert np.mean(np.array(first) < 0.01) == pytest.approx(0.25, abs=0.04)
+
+
 def test_a_batch_waits_for_itself() -> None:
     """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5 times that of M/M/1."""
     model = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0})})

@@ -282,6 +282,19 @@ def test_constant_times_are_exact() -> None:
     assert found["response_time[jobs]"] == pytest.approx(6.0)
 
 
+def test_only_those_who_come_to_a_station_can_fill_it() -> None:
+    model = network(
+        {"few": closed_class(2), "many": closed_class(5)},
+        {
+            "small": station(service={"few": 1.0, "many": 0.0}, visits={"few": 1.0, "many": 0.0}, capacity=2),
+            "large": station(service={"few": 0.0, "many": 0.5}, visits={"few": 0.0, "many": 1.0}),
+        },
+    )
+    found = seen(model, cycles=4000)
+    assert found["throughput[few]"] == pytest.approx(1.0, rel=0.1)
+    assert found["throughput[many]"] == pytest.approx(2.0, rel=0.1)
+
+
 def test_of_nobody_nothing_is_seen() -> None:
     empty = network({"jobs": closed_class(0)}, {"cpu": station(demand={"jobs": 1.0})})
     found = answered(empty, {}, "simulation")[0]

@@ -9,6 +9,7 @@ import pytest
 
 from slipstick import (
     QueueingNetwork,
+    Simulation,
     chain,
     closed_class,
     network,
@@ -20,6 +21,7 @@ from slipstick import (
     transient,
 )
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.method.methods import answered
 
 DOOR = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 2.0}, capacity=1)})
 PAIR = network(
@@ -68,6 +70,13 @@ def test_the_first_time_that_so_many_are_there_is_that_of_births_and_deaths() ->
     steps = [2.0 ** (n + 1) - 1 for n in range(5)]
     for present in range(1, 6):
         assert time_until(model, "door", present) == pytest.approx(sum(steps[:present]))
+
+
+def test_beside_simulated_values_an_exact_one_has_an_interval_of_one_point() -> None:
+    for method, ends in (("simulation", (1.0, 1.0)), ("markov-chain", (None, None))):
+        (answer,) = answered(DOOR, {}, method, Simulation(cycles=100), values=["time_until[door,1]"])
+        assert answer["time_until[door,1]"] == pytest.approx(1.0)
+        assert answer.values["time_until[door,1]"].ends == pytest.approx(ends)
 
 
 def test_nobody_waits_for_what_never_comes() -> None:

@@ -161,6 +161,8 @@ def test_without_latency_there_is_nothing_to_compare() -> None:
 def test_roots_are_found_on_either_side_and_the_nearest_first() -> None:
     goals = np.array([-6.0, 0.0, 0.3, 40.0])
     assert reached(lambda x, goal: x - goal, goals) == pytest.approx(goals, abs=1e-9)
+    # Also where the function is 0 or 1 where the search begins.
+    assert reached(lambda x, goal: goal - x, np.array([0.0, 1.0])) == pytest.approx([0.0, 1.0], abs=1e-9)
     assert np.isnan(reached(lambda x, goal: x - goal, np.array([65.0, -65.0, 1e9]))).all()
     assert np.isnan(reached(lambda x, goal: np.where(x > 1, np.nan, x - goal), np.array([3.0]))).all()
 
