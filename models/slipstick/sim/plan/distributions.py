@@ -93,7 +93,7 @@ class ServiceTime:
 
     @property
     def _a(self) -> str:
-        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+        return f"{'an' if self.kind[0] in 'aeio' else 'a'} {self.kind}"
 
     @property
     def constant(self) -> bool:
