@@ -58,7 +58,7 @@ Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 SECONDS, MEMORY = 5.0, 3 << 28
 """Processor time, and memory beside that of the process the child is forked from, which holds the imports (a quarter GiB)."""
-TOLD = re.compile(r"\d+/\d+ \[[\d:]+<[\d:]+|about [\d,]+ s of processor time")
+TOLD = re.compile(r"\d+/\d+ \[[\d:]+<[\d:]+|about [\d,]+ s")
 MOST_TOLD = 60.0
 """Seconds after which a command that said how long it takes is stopped."""
 BLOCK = 50

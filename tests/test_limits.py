@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,12 @@ from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
 from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, WorkPace, added_up, check_cost, given_limits, limited
 from slipstick.schema.text import standard_input
-from slipstick.study.engine import Engine
+from slipstick.study.engine import Engine, Limits
+from slipstick.study.points import Block, PointBlock, SolvedBlock, solved
 from slipstick_measure.traces.readers import read_trace
 from tests.study.test_engine import blocks, times
 
+PROCESSORS = "population.processors"
 STUDY = """study: 1
 limits: {points: 4}
 base: {model: lock-and-bus}
@@ -66,6 +69,31 @@ def test_work_in_parts_tells_its_length_once_by_the_pace_without_the_first_part(
     finally:
         ANNOUNCE.reset(token)
     assert told == ["this: about 23 s of processor time"]  # 3 s, and 100 parts more at 5 a second
+
+
+def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class First:
+        """A store that has the first point alone."""
+
+        def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
+            return solved(block) if isinstance(block, PointBlock) and block.values[PROCESSORS] == 1 else None
+
+        def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
+            pass
+
+    told: list[str] = []
+    done: list[int] = []
+    token, now = ANNOUNCE.set(told.append), count(0.0, 2.0)
+    monkeypatch.setattr("slipstick.limits.monotonic", lambda: next(now))
+    try:
+        with Engine(store=First()) as engine:
+            engine.solve(blocks(1, 2, 3, 4, 5), done.append)
+    finally:
+        ANNOUNCE.reset(token)
+    assert told == ["4 points are solved: about 8 s"]  # at 2 s each
+    assert done == [1] * 5
 
 
 @pytest.mark.parametrize(

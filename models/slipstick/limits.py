@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from time import thread_time
+from time import monotonic, thread_time
 from types import MappingProxyType
 
 from slipstick.errors import InputError, NoAnswerError, UnknownNameError
@@ -175,12 +175,17 @@ class WorkPace:
 
     The first part is left out of the pace, for it holds what is done once.
 
+    Parameters
+    ----------
+    elapsed : follow the time that passes, for work that others do, in place of the processor time of this thread
+
     >>> pace = WorkPace()
     >>> pace.check(1, 10, "the simulation may take 10 events")
     """
 
-    def __init__(self) -> None:
-        self._start, self._first, self._over = thread_time(), (0.0, 0.0), False
+    def __init__(self, elapsed: bool = False) -> None:
+        self._clock, self._unit = (monotonic, "s") if elapsed else (thread_time, "s of processor time")
+        self._start, self._first, self._over = self._clock(), (0.0, 0.0), False
 
     def check(self, done: float, most: float, what: str) -> None:
         """Announce once what the whole may take, by the pace so far.
@@ -190,14 +195,14 @@ class WorkPace:
         done, most : how much is done, and how much there is at most
         what : says how much there is, as a sentence begins
         """
-        spent = thread_time() - self._start
+        spent = self._clock() - self._start
         before, then = self._first = self._first if self._first[0] else (spent, done)
         if self._over or spent < max(ANNOUNCED / 2, before + ANNOUNCED / 10) or done <= then:
             return
         self._over = True
         seconds = spent + (most - done) * (spent - before) / (done - then)
         if (announce := ANNOUNCE.get()) is not None and seconds > ANNOUNCED:
-            announce(f"{what}: about {seconds:,.0f} s of processor time")
+            announce(f"{what}: about {seconds:,.0f} {self._unit}")
 
 
 def too_many(name: str, what: str, otherwise: str) -> str:

@@ -25,7 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, need
-from slipstick.limits import given_limits, limited
+from slipstick.limits import WorkPace, given_limits, limited
 from slipstick.study.points import (
     ENGINE,
     Block,
@@ -168,6 +168,7 @@ class Engine:
                 found[number] = kept
                 progress(block.count)
         rest = [number for number in range(len(given)) if number not in found]
+        progress = _with_pace(progress, sum(given[number].count for number in rest))
         inside = rest if self.on == HERE else self._parted(given, rest)
         if len(rest) == 1 and self.on == THREADS:
             inside = rest
@@ -267,6 +268,19 @@ class Engine:
             else:
                 self._executor, self._workers, self._end = _dask(self.on)
         return self._executor, self._workers
+
+
+def _with_pace(progress: Progress, points: int) -> Progress:
+    """Announce besides, by the pace so far, how long so many points take."""
+    pace, done = WorkPace(elapsed=True), 0
+
+    def told(further: int) -> None:
+        nonlocal done
+        done += further
+        progress(further)
+        pace.check(done, points, f"{points:,} points are solved")
+
+    return told
 
 
 def _mpi() -> tuple[Executor, int]:
