@@ -38,7 +38,7 @@ class CostLimit:
 LIMITS = {
     "states": CostLimit(3e4, "states of a Markov chain", "4 KB and 0.2 to 1 ms each", 0.0008),
     "ticks": CostLimit(2e9, "ticks of a Markov chain's clock until a time, for each of its rates", "3 ns each", 3e-09),
-    "lattice": CostLimit(5e9, "steps of an exact method of a network through its populations", "1 ns each", 1e-09),
+    "lattice": CostLimit(1e10, "steps of an exact method of a network through its populations", "1 ns each", 1e-09),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each", 5e-08),
     "counting": CostLimit(3600, "seconds that it takes to count a program, estimated", "within a factor of 2", 1.0),
     "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"),

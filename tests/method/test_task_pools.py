@@ -284,6 +284,16 @@ def test_tasks_are_a_tuple_a_list_or_what_a_generator_gives() -> None:
     assert Loop(range(4)) == Loop([0, 1, 2, 3]) == Loop(each for each in (0, 1, 2, 3)) == Loop((0, 1, 2, 3))  # type: ignore[arg-type]
 
 
+def test_very_many_queues_are_refused() -> None:
+    with pytest.raises(NoAnswerError) as refused:
+        solve(program(pool(Loop(8), queues=20_000), 8))
+    assert str(refused.value) == (
+        "a simulation of model follows 8 branches and items at once, each with the account of 0 steps, and 20,000 queues of "
+        "tasks; the limit is 25,000,000: give it fewer processors, queues, items or branches, ask for mean-value, or allow "
+        "more with --limit numbers=3.4e+07 (limits: in a study, limits= in Python)"
+    )
+
+
 def test_times_of_resources_are_numbers_of_seconds_too() -> None:
     """Ten iterations of 1 ms in tasks of two on four processors: two rounds of tasks, each of 2 ms."""
     pool = TaskPool(Loop(10, 2), 1e-3)  # type: ignore[arg-type]

@@ -297,13 +297,16 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
     assert str(refused.value) == (
-        "the lattice of populations (100, 100, 100, 100) takes 97,503,565,436 steps; the limit is 5,000,000,000: ask "
-        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1e+11 (limits: in a "
+        "the lattice of populations (100, 100, 100, 100) takes 180,136,512,636 steps; the limit is 10,000,000,000: ask "
+        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1.9e+11 (limits: in a "
         "study, limits= in Python)"
     )
     # Two classes of 1,000 are few populations: at single servers they take 0.2 s, beside a station of two speeds half a minute.
-    with pytest.raises(NoAnswerError, match="the limit is 5,000,000,000"):
+    with pytest.raises(NoAnswerError, match="the limit is 10,000,000,000"):
         exact(network_arrays(np.ones((2, 3)), population=1000, servers=[1, 2, 1]))
+    # One customer beside 1.5 million: places are few, but planes are many, and each takes a call of every step.
+    with pytest.raises(NoAnswerError, match=r"\(1, 1500000\) takes 11,754,015,672 steps"):
+        exact(network_arrays(np.ones((2, 2)), population=[1, 1_500_000], think=1.0))
     with pytest.raises(NoAnswerError) as refused:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
     assert str(refused.value) == (

@@ -95,6 +95,15 @@ def test_unknown_counts_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "sorr" in capsys.readouterr().err
 
 
+def test_counts_without_a_name_are_refused_where_they_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("workload: 1\nmodel: dvsm/application\ninputs: {counts: '', sequential: 10 s}\n")
+    assert main(["check", str(path)]) == 2
+    assert "w.yaml:3:18: counts: at least 1 character; got ''" in capsys.readouterr().err
+
+
 def test_a_phase_of_data_is_strict() -> None:
     with pytest.raises(ModelError, match="a phase cannot hold 'phase'"):
         Counts.from_dict({"program": "x", "processors": 1, "page": 1, "unit": "u", "phases": [{"phase": 1}]})

@@ -43,6 +43,7 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
+from slipstick.late import ONE_THREAD
 from slipstick.limits import ANNOUNCE, LIMITS, limit
 from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
@@ -296,6 +297,8 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
+    for name, one in ONE_THREAD.items():
+        os.environ.setdefault(name, one)
     ANNOUNCE.set(cache(partial(echo, err=True)))  # the same once, also where derivatives are computed by solving again
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

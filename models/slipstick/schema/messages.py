@@ -122,6 +122,7 @@ KEY = "[key]"
 
 _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_type": lambda _: "write text, in quotes if it looks like a number",
+    "string_too_short": lambda c: f"at least {c['min_length']} character",
     "string_too_long": lambda c: f"at most {c['max_length']} characters",
     "int_type": lambda _: "write a whole number",
     "int_from_float": lambda _: "write a whole number",

@@ -185,7 +185,7 @@ def _field(each: Input) -> tuple[Any, Any]:
     if each.named:
         return Name | None, Field(None, description=each.meaning)
     if each.data:
-        return Note, Field(description=each.meaning)
+        return Note, Field(description=each.meaning, min_length=1)
     limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
     if each.many:
         return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)

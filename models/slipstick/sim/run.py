@@ -320,8 +320,9 @@ def _program(replication: Replication) -> ReplicationResult:
     """Run a program once, or as far as the budget of events reaches."""
     plan, settings = replication.plan, replication.settings
     kernel = _MAKE[settings.kernel](plan, settings.seed, replication.number)
+    pace = WorkPace()
     while kernel.run(_STRETCH) and kernel.events < settings.events:
-        pass
+        pace.check(kernel.events, settings.events, _AT_MOST.format(settings.events))
     ended = kernel.take_rows()
     if not len(ended):
         waits = kernel.waits()

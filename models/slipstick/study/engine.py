@@ -25,6 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, need
+from slipstick.late import ONE_THREAD
 from slipstick.limits import WorkPace, given_limits, limited
 from slipstick.study.points import (
     ENGINE,
@@ -386,9 +387,10 @@ class _Worker:
         with theirs:
             run = _SERVE.format(handle=theirs.fileno())
             paths = os.pathsep.join(filter(None, sys.path))
-            one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self.process = subprocess.Popen(
-                [sys.executable, "-c", run], pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": paths, **one}
+                [sys.executable, "-c", run],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": paths, **ONE_THREAD},
             )
         self.pipe: Connection[Any, Any] = Connection(ours.detach())
 

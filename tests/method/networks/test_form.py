@@ -150,6 +150,12 @@ def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str
         assert sum(n * each for n, each in enumerate(chances)) == pytest.approx(exact[f"queue_length[{name}]"])
 
 
+def test_an_answer_lists_the_probabilities_of_the_first_hundred_thousand_customers() -> None:
+    answer = solve(network({"jobs": closed_class(100_500)}, {"cpu": station(demand={"jobs": 1.0}, servers=2)}))
+    listed = [name for name in answer.names if name.startswith("probability[")]
+    assert listed == [f"probability[cpu,{n}]" for n in range(100_000)]
+
+
 def test_probabilities_of_a_stream_alone_are_geometric() -> None:
     answer = solve(network({"web": open_class(0.5)}, {"cpu": station(demand={"web": 1.0})}))
     assert [answer[f"probability[cpu,{n}]"] for n in range(4)] == pytest.approx([0.5, 0.25, 0.125, 0.0625])

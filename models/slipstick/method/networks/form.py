@@ -37,6 +37,9 @@ MOST_NUMBERS = 1_000_000
 MOST_DIFFERENTIATED = 4_000_000
 """Numbers, of all parameters together, from which on a network has no derivatives: its answer would take minutes."""
 
+MOST_PROBABILITIES = 100_000
+"""Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of them would take a GB."""
+
 
 def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
@@ -351,7 +354,7 @@ class Measures:
             f"probability[{name},{n}]": table[:, n]
             for name, table in tables
             if table is not None
-            for n in range(table.shape[1])
+            for n in range(min(table.shape[1], MOST_PROBABILITIES))
         }
 
 

@@ -65,6 +65,9 @@ MOST_OTHERS = 4096
 OWN_NUMBERS = 20
 """Numbers that a simulation keeps for each branch or item under way, without its account."""
 
+QUEUE_NUMBERS = 1600
+"""The same for each queue of a pool of tasks, with what its answer says of the queue's monitor; measured, 16 KB."""
+
 ALL = "all"
 """The name of the group of a population that has one."""
 
@@ -227,12 +230,14 @@ class _Writer:
         """Refuse a model of which more is under way at once than memory is for; of arrivals, one alone."""
         known: dict[int, float] = {}
         at_once = members * max(self._at_once(body, known) for body in self.model.bodies)
+        queues = sum(each.queues for each in self.model.resources.values() if isinstance(each, TaskPool))
         what = (
             f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once, each with the account of "
-            f"{len(self.model.steps)} steps"
+            f"{len(self.model.steps)} steps{f', and {queues:,} queues of tasks' if queues else ''}"
         )
-        kept = at_once * (OWN_NUMBERS + 2 * len(self.model.steps))
-        check_cost("numbers", kept, what, "give it fewer processors, items or branches, ask for mean-value", ModelError)
+        kept = at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
+        fewer = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
+        check_cost("numbers", kept, what, f"{fewer}, ask for mean-value", ModelError)
 
     def _at_once(self, activity: Activity, known: dict[int, float]) -> float:
         """Count the branches and items of an activity that may exist at once."""
