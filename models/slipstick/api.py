@@ -347,7 +347,8 @@ def _solve_object(
 
     known = _parameters(model)
     fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
-    varied = {path: _numbers(path, value, known) for path, value in given.items() if path not in fixed}
+    several = {path: _several(path, values) for path, values in given.items() if path not in fixed}
+    varied = {path: np.array([_number(path, value, known) for value in values]) for path, values in several.items()}
     if not varied and not isinstance(given, Axes):
         answer = form_of(model, known, method, simulation).points(fixed).answer(0)
         if answer.failed:
@@ -427,10 +428,6 @@ def _number(path: str, value: Any, known: Mapping[str, Parameter]) -> float:
     if path not in known:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(known))}")
     return to_base(value, known[path].dimension) if isinstance(value, str) else float(value)
-
-
-def _numbers(path: str, values: Any, known: Mapping[str, Parameter]) -> Array:
-    return np.array([_number(path, value, known) for value in _several(path, values)])
 
 
 def _is_single(value: Any) -> bool:

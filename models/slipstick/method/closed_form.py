@@ -593,12 +593,12 @@ def _met_by_others(model: Model, wait: BarrierWait, population: Expr) -> Excess:
     """Count those that a barrier makes wait though their times are constant: groups that differ, or all but its parties."""
     if wait.parties is not None:
         return population, wait.parties
-    there = [minimum(group.processors, 1) for group in model.population.groups if _meets(group.cycle, wait)]
+    there = [
+        minimum(group.processors, 1)
+        for group in model.population.groups
+        if any(isinstance(node, BarrierWait) and node.name == wait.name for node in steps(group.cycle))
+    ]
     return total(there), 1
-
-
-def _meets(body: Activity, wait: BarrierWait) -> bool:
-    return any(isinstance(node, BarrierWait) and node.name == wait.name for node in steps(body))
 
 
 def _longest_of_random(model: Model, population: Expr) -> dict[str, Excess]:

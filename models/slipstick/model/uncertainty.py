@@ -28,10 +28,6 @@ def _lognormal(part: Array, median: float, spread: float) -> Array:
         return np.asarray(median * np.exp(spread * _standard(part)))
 
 
-def _uniform(part: Array, low: float, high: float) -> Array:
-    return low + part * (high - low)
-
-
 def _triangular(part: Array, low: float, mode: float, high: float) -> Array:
     """Give low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image above."""
     with np.errstate(all="ignore"):
@@ -58,7 +54,7 @@ _QUANTILES: Mapping[str, Callable[..., Array]] = {
     "fixed": lambda part, value: np.full(np.shape(part), value),
     "normal": _normal,
     "lognormal": _lognormal,
-    "uniform": _uniform,
+    "uniform": lambda part, low, high: low + part * (high - low),
     "triangular": _triangular,
     "discrete": _discrete,
 }

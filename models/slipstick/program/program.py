@@ -230,11 +230,8 @@ def checked_input(each: Input, value: InputValue | float) -> InputValue:
 
 def _as_word(each: Input, value: InputValue | float) -> str:
     if not isinstance(value, str):
-        raise ModelError(f"{each.name} is a word, {_choice(each)}; got {value!r}")
+        choice = ", ".join(each.options) if each.options else f"the machine's {each.named}, or none"
+        raise ModelError(f"{each.name} is a word, one of {choice}; got {value!r}")
     if each.options and value not in each.options:
         raise ModelError(f"{each.name} cannot be {value!r}{did_you_mean(value, each.options)}")
     return value
-
-
-def _choice(each: Input) -> str:
-    return f"one of {', '.join(each.options)}" if each.options else f"one of the machine's {each.named}, or none"

@@ -118,7 +118,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
             _booked("component", answer.account, answer, "account", components),
             *(further.values() if whole else ()),
             _shares(answer, shares),
-            _limits(answer, whole),
+            "\n".join(line for limit in answer.limits for line in _limit(limit)[: None if whole else 1]),
         ]
     parts.append(_notes(answer, notes))
     if answer.failed is None and not whole:
@@ -354,10 +354,6 @@ def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int |
     if any(path in known for path, _ in ranked):
         return _cut([title, "share", "now", "meaning"], rows, [1, 2], most)
     return _cut([title, "share"], [row[:2] for row in rows], [1], most)
-
-
-def _limits(answer: Answer, whole: bool) -> str:
-    return "\n".join(line for limit in answer.limits for line in _limit(limit)[: None if whole else 1])
 
 
 def _limit(limit: Limit) -> list[str]:

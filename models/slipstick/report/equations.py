@@ -415,7 +415,8 @@ def _model_parts(model: Model, found: Explanation) -> list[str]:
             *_symbol_table(equations.parameters, found.entries),
             _explain_laws(model, equations),
         ]
-    return [*parts, _steps(model)]
+    rows = [[each.name, each.resource or NOTHING, each.component, each.technology] for each in model.steps]
+    return [*parts, plain_table(["step", "resource", "component", "technology class"], rows) if rows else ""]
 
 
 _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
@@ -467,8 +468,3 @@ def _explain_laws(model: Model, equations: Equations) -> str:
     found += laws_in(*equations.steps.values())
     lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in found]
     return "\n".join(["Made from:", *lines]) if lines else ""
-
-
-def _steps(model: Model) -> str:
-    rows = [[each.name, each.resource or NOTHING, each.component, each.technology] for each in model.steps]
-    return plain_table(["step", "resource", "component", "technology class"], rows) if rows else ""

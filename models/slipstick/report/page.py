@@ -61,9 +61,10 @@ def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NO
     """
     names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
     few = len(sweep) <= MOST_POINTS
+    size = f"{counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}"
     parts = [
         f"### {escape(sweep.name)}",
-        "" if few else f"{'; '.join(map(_axis_text, sweep.axes))}; {_size(sweep)}.",
+        "" if few else f"{'; '.join(map(_axis_text, sweep.axes))}; {size}.",
         "" if few else _outside(sweep),
         result_table(sweep_table(sweep, names), said) if few else _extremes(sweep, names),
         _stages(sweep),
@@ -71,10 +72,6 @@ def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NO
         "" if few else _failures(sweep),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _size(sweep: Sweep) -> str:
-    return f"{counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}"
 
 
 def _outside(sweep: Sweep) -> str:
@@ -232,7 +229,7 @@ def page(
         section("Pictures", [_picture(each, pictures) for each in others]) if others[:-1] and pictures else "",
         _limits(results),
         _cases(results, study.answer, said) if results.cases else "",
-        _notes(results),
+        "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
         _inputs(results, study.answer, command),
     ]
     known = escape(" ".join(sentences)).casefold()
@@ -344,11 +341,6 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
     shown = {file.rpartition(".")[2]: file for file in files}
     picture = f"[![{escape(spec.title)}]({shown['png']})]({shown['svg']})"
     return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
-
-
-def _notes(results: Results) -> str:
-    lines = [f"- {escape(note)}" for note in results.notes]
-    return "\n".join(["## Notes", "", *lines]) if lines else ""
 
 
 def _inputs(results: Results, answer: Sequence[str], command: str) -> str:

@@ -47,7 +47,8 @@ def statements_page(folders: Sequence[Path]) -> str:
     parts = ["# Statements of the papers, checked", prose(_READING), _counts(found)]
     for folder, rows in found:
         table = markdown_table(["statement", "verdict", "says", "source", "cause"], [_cells(each) for each in rows])
-        parts.append(f"## {_title(folder)}\n\n{escape(summary(rows))}\n\n{table}")
+        title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
+        parts.append(f"## {title}\n\n{escape(summary(rows))}\n\n{table}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -82,11 +83,6 @@ def _cells(each: StatementRow) -> list[str]:
     reading = f"{each.reading}: " if each.reading else ""
     texts = [escape(text) or NOTHING for text in (reading + each.says, each.source, each.missed)]
     return [escape(each.name), each.verdict, *texts]
-
-
-def _title(folder: Path) -> str:
-    """Read the title of a report, the first line of its page."""
-    return (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
 
 
 def verdicts_of(parts: Sequence[StatementRow]) -> dict[str, str]:

@@ -24,7 +24,8 @@ def problems_in(model: type[BaseModel], node: Node, error: ValidationError, part
     error : what pydantic found
     partial : the tree leaves to another what it does not say, so that nothing is missing
     """
-    details = [each for each in error.errors(include_url=False, include_input=True) if not (partial and _whole(each))]
+    left_out = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
+    details = [each for each in error.errors(include_url=False, include_input=True) if each["type"] not in left_out]
     del details[MOST_PROBLEMS:]
     mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
     mistyped |= {(each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)}
@@ -65,11 +66,6 @@ def _nearest_key(here: Node | None, wanted: Sequence[str]) -> list[str]:
 def _telling(context: dict[str, Any]) -> str:
     """Give the key whose value tells which of several a table is."""
     return str(context["discriminator"]).strip("'")
-
-
-def _whole(each: Any) -> bool:
-    """Say whether an error is about a spec as a whole: keys missing, or at odds with one another."""
-    return each["type"] in ("missing", RULE)
 
 
 def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: Any, written: Loc) -> str:

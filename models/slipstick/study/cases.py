@@ -292,7 +292,8 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
 
 def shown(settings: Settings, base: Settings) -> dict[str, str]:
     """Give what a case sets differently from the base, as text."""
-    return {path: _text(node) for path, node in settings.items() if path not in base or base[path] is not node}
+    changed = {path: node for path, node in settings.items() if path not in base or base[path] is not node}
+    return {path: node.text if isinstance(node, Scalar) else str(plain(node)) for path, node in changed.items()}
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
@@ -326,10 +327,6 @@ def _node(tree: Node, path: Sequence[str | int]) -> Node:
     found = at(tree, path)
     assert found is not None
     return found
-
-
-def _text(node: Node) -> str:
-    return node.text if isinstance(node, Scalar) else str(plain(node))
 
 
 _Difference = tuple[dict[str, Node], int]

@@ -494,11 +494,6 @@ def _undecided(ranking: Ranking) -> str:
     return f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
 
 
-def _signed(change: str) -> str:
-    """Write ``50 % less`` as ``-50 %``."""
-    return f"{'-' if change.endswith('less') else '+'}{change.rpartition(' ')[0]}"
-
-
 def _where(found: Ranking | ChangeRanking) -> str:
     return f"{found.case} under {found.under}" if found.under else found.case
 
@@ -509,13 +504,14 @@ def _quantities(ranking: Ranking) -> ResultTable:
     def values(name: str, title: str, **look: Any) -> ResultColumn:
         return ResultColumn.of(title, [each.values[name] for each in rows], "1", **look)
 
+    changes = [str(each.point["change"]).rpartition(" ") for each in rows]  # such as 50 % less
     columns = [
         ResultColumn("parameter", [each.point["parameter"] for each in rows], place=True),
         ResultColumn("meaning", [each.point["meaning"] for each in rows]),
         ResultColumn("value", [each["value"] for each in rows], [each.unit("value") for each in rows]),
         values("share", "share", written=as_percent),
         values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
-        ResultColumn("change", [_signed(str(each.point["change"])) for each in rows]),
+        ResultColumn("change", [f"{'-' if sign == 'less' else '+'}{size}" for size, _, sign in changes]),
         values("time_saved", "time saved", written=as_percent),
     ]
     return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")

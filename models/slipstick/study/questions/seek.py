@@ -12,7 +12,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.method.sign_changes import ROUNDING, Change, decided
-from slipstick.report.formatting import Ends, bracketed, percent, quantity
+from slipstick.report.formatting import bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
@@ -126,16 +126,18 @@ class SeekResult(QuestionResult):
             ResultColumn("trend", [each.trend or None for each in searches], place=True),
             ResultColumn("sought", [each.name for each in searches], place=True),
             ResultColumn("condition", [each.condition for each in searches], place=True, in_file=False),
-            ResultColumn("at", at, [each.unit for each in searches], (low, high), written=_at),
+            ResultColumn(
+                "at",
+                at,
+                [each.unit for each in searches],
+                (low, high),
+                written=lambda value, unit, ends: quantity(value, unit, 6, ends),
+            ),
             ResultColumn("holds", words),
         ]
         how = [each.answer(place) for each, place in zip(searches, places, strict=True)]
         few = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
         yield ResultTable("seek", columns, Provenance.of(how), rows=() if few else None)
-
-
-def _at(value: float | None, unit: str, ends: Ends) -> str:
-    return quantity(value, unit, 6, ends)
 
 
 @dataclass(frozen=True)
