@@ -208,6 +208,15 @@ ACTIVITIES = [
     bad(lambda: service("bus", math.inf), "the time of bus must be at least 0 s, got inf"),
     bad(lambda: delay(B, name="a"), "the time of a must be a [s], got [B]: b"),
     bad(lambda: fork(), "fork needs at least one branch"),
+    bad(
+        lambda: fork([A, C]),  # type: ignore[arg-type]
+        "fork takes activities one by one, such as delay(1.0), delay(2.0); got [delay(1.0, name='a'), delay(2.0, name='c')]",
+    ),
+    bad(
+        lambda: choose([(0.5, A), (0.5, C)]),  # type: ignore[arg-type]
+        "choose takes pairs, such as choose((0.3, delay(1.0)), (0.7, delay(2.0))); got "
+        "[(0.5, delay(1.0, name='a')), (0.5, delay(2.0, name='c'))]",
+    ),
     bad(lambda: choose((1.5, A)), "a probability of choose must lie between 0 and 1, got 1.5"),
     bad(lambda: choose((0.5, A), (0.4, C)), "the probabilities of choose must add up to 1, got 0.9"),
     bad(lambda: choose((T, A)), "a probability must be a [1], got [s]: t"),

@@ -356,14 +356,23 @@ def delay(
     return Step(name, timed(time, name), None, component, technology, scv)
 
 
+def _check_activities(word: str, given: Iterable[object]) -> None:
+    """Refuse what is no activity, such as a list of them."""
+    for each in given:
+        if not isinstance(each, Activity):
+            raise ModelError(f"{word} takes activities one by one, such as delay(1.0), delay(2.0); got {each!r:.60}")
+
+
 def then(*parts: Activity) -> Activity:
     """Do one after the other: the named twin of ``>>``."""
+    _check_activities("then", parts)
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))]
     return flat[0] if len(flat) == 1 else Then(tuple(flat))
 
 
 def fork(*branches: Activity) -> Activity:
     """Issue requests together and wait for all; adds no processors."""
+    _check_activities("fork", branches)
     if not branches:
         raise ModelError("fork needs at least one branch")
     return branches[0] if len(branches) == 1 else Fork(tuple(branches))
@@ -375,6 +384,11 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
+    for each in options:
+        if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], Activity)):
+            raise ModelError(
+                f"choose takes pairs, such as choose((0.3, delay(1.0)), (0.7, delay(2.0))); got {each!r:.60}"
+            )
     pairs = tuple((counted(p, "a probability"), body) for p, body in options)
     known = [p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None]
     for p in known:
@@ -510,7 +524,8 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
             stack.extend(reversed(node.children))
 
 
-def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:
+def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
+    _check_activities("a stage", bodies)
     if name is not None:
         return name
     first = next((node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None)

@@ -408,13 +408,9 @@ def kind_of(tree: Table) -> str:
     key, mark = next(((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark))
     if key not in KINDS:
         kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
-        raise mark.error(f"begin with what it is, one of {kinds}" + _meant_kind(key), key)
+        meant = did_you_mean(key, list(KINDS))
+        raise mark.error(f"begin with what it is, one of {kinds}{meant if 'did you mean' in meant else ''}", key)
     return key
-
-
-def _meant_kind(key: str) -> str:
-    words = did_you_mean(key, list(KINDS))
-    return words if "did you mean" in words else ""
 
 
 def _check_kind(kind: str, tree: Table) -> None:

@@ -500,15 +500,11 @@ def _none(found: ConditionSearch, ends: str) -> str:
     holds = "holds throughout" if found.holds_first or found.holds_last else "holds nowhere"
     if found.undecided:
         holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
-    first, last, near = map(_against, found.sides)
+    sides = ([quantity(each.value, each.unit, ends=each.ends) for each in pair] for pair in found.sides)
+    first, last, near = map(" against ".join, sides)
     at = _value(found, found.nearest)
     approach = f"it comes nearest to changing at {at}, with {near}, {percent(found.margin)} apart"
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
-
-
-def _against(pair: tuple[Value, Value]) -> str:
-    left, right = (quantity(each.value, each.unit, ends=each.ends) for each in pair)
-    return f"{left} against {right}"
 
 
 def _value(found: ConditionSearch, value: float | None) -> str:

@@ -191,16 +191,16 @@ class _Sentence:
         low, high = self._values("above") or [_exactly(least)], self._values("below") or [_exactly(most)]
         rest = [each for name, each in zip(self.spec.of, values, strict=True) if name not in self._picked]
         if self.spec.greatest:
-            low = [_extreme(max, rest)]
+            low = [_combined(max, rest)]
         if self.spec.smallest:
-            high = [_extreme(min, rest)]
+            high = [_combined(min, rest)]
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
     def _values(self, key: str) -> list[ComparedNumber | None] | None:
         """Give the value of each answer under a key, one for each under ``of``; None where there is none under it."""
         names = getattr(self.spec, key)
-        numbers = [_sum([self._number(name, value) for value in self.spec.asked_of(key)]) for name in names]
+        numbers = [_combined(sum, [self._number(name, value) for value in self.spec.asked_of(key)]) for name in names]
         if self.spec.per:
             numbers = list(map(_ratio, numbers, [self._number(name, self.spec.per) for name in names]))
         if key == "of" and (bases := self._values("relative_to")):
@@ -220,16 +220,10 @@ def _exactly(value: float) -> ComparedNumber:
     return ComparedNumber(value, value, value)
 
 
-def _extreme(pick: Callable[..., float], values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
-    """Give the greatest or the smallest of some values; nothing where one of them is unknown."""
+def _combined(how: Callable[..., float], values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
+    """Give the sum, the greatest or the smallest of some values, and of their ends; nothing where one of them is unknown."""
     known = [each for each in values if each is not None]
-    return ComparedNumber(*map(pick, zip(*known, strict=True))) if len(known) == len(values) else None
-
-
-def _sum(values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
-    """Add values up; the ends of a sum of intervals are the sums of their ends."""
-    known = [each for each in values if each is not None]
-    return ComparedNumber(*map(sum, zip(*known, strict=True))) if len(known) == len(values) else None
+    return ComparedNumber(*map(how, zip(*known, strict=True))) if len(known) == len(values) else None
 
 
 def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:
