@@ -403,8 +403,13 @@ MOST_PROBLEMS = 1000  # the pass ends here: more problems in one message do not 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events either way, 10 times as fast with libyaml
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some editors see.
-_ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")
+_ODD = "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
 _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
+
+
+def _not_text(text: str) -> Iterator[re.Match[str]]:
+    """Find what is no text; to compile the pattern takes long, and what can be printed has none of its characters."""
+    return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
 
 
 def _sharing(what: str) -> str:
@@ -502,7 +507,7 @@ class _TreeReader:
         self.stop(mark, _syntax(said)[1])
 
     def check_characters(self) -> None:
-        for odd in islice(_ODD.finditer(self.text), MOST_PROBLEMS):
+        for odd in islice(_not_text(self.text), MOST_PROBLEMS):
             self.report(place(self.text, odd.start(), self.file), _unlike_text(odd[0][0]))
         if directive := _DIRECTIVE.match(self.text):
             self.report(place(self.text, directive.end() - 1, self.file), "a file needs no '%' line; leave it out")
@@ -620,7 +625,7 @@ class _TreeReader:
                 self.broken(self.mark(end), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
-        odd = _ODD.search(value.replace("\t", " "))
+        odd = next(_not_text(value.replace("\t", " ")), None)
         if odd and "\ud800" <= odd[0][0] <= "\udfff":
             self.broken(self.last, "invalid Unicode")
         if odd:

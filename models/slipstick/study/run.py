@@ -201,9 +201,8 @@ def read_study(
         study = replace(study, spec=asking)
     if not problems:
         added = {key: each for question in questions.values() for key, each in question.answer_names.items()}
-        added = (
-            {key: dict(each) for key, each in added.items()} if fitted else added
-        )  # all of them, before anything is solved
+        if fitted:  # all of them, before anything is solved
+            added = {key: dict(each) for key, each in added.items()}
         check_answer_names(study, added)
         _check_values(study, whole, points, added, questions)
     if problems:
@@ -323,14 +322,10 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     answers = with_derived(answers, BASE, wanted)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(_solved(study, name, plan, whole=whole, progress=progress) for name, plan in study.plans.items())
+    notes = [note for question in questions for note in question.notes()]
+    portable = study.context.library.portable_name
     remarks = [
-        str(
-            replace(note, file=study.context.library.portable_name(Path(note.file)))
-            if Path(note.file).is_file()
-            else note
-        )
-        for question in questions
-        for note in question.notes()
+        str(replace(each, file=portable(path)) if (path := Path(each.file)).is_file() else each) for each in notes
     ]
     idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(

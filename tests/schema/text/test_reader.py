@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -296,3 +297,11 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
 def test_the_reader_starts_without_the_heavy_libraries() -> None:
     code = "import sys, slipstick.schema.text as r; sys.exit(bool({'pydantic', 'numpy', 'sympy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_whatever_is_no_text_cannot_be_printed() -> None:
+    # The pattern is left out where everything can be printed, so it must find nothing there.
+    odd = [chr(code) for code in range(sys.maxunicode + 1) if re.match(module._ODD, chr(code))]
+    assert len(odd) > 2000
+    assert not [each for each in odd if each.isprintable()]
+    assert all(next(module._not_text(f"a\n{each}"))[0] == each for each in odd)
