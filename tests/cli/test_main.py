@@ -439,7 +439,7 @@ pictures: [{name: p, title: p, kind: projection, y: [time]}]
     ],
 )
 def test_solve_of_a_small_model_loads_only_what_it_uses(tmp_path: Path, command: list[str]) -> None:
-    assert loaded(command, HEAVY - {"numpy", "tabulate"}, tmp_path) == "[] 0"
+    assert loaded(command, HEAVY - {"numpy"}, tmp_path) == "[] 0"
 
 
 CHECK_EACH = f"""

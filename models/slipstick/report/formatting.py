@@ -6,7 +6,8 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -337,15 +338,15 @@ def _width(table: str) -> int:
 
 def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int]) -> str:
     numbers, widths = set(right), _widths(head, rows)
-    lines = [
-        [
-            cell.rjust(size) if at in numbers else cell.ljust(size)
-            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in (head, *rows)
-    ]
     rule = ["-" * (size - 1) + (":" if at in numbers else "-") for at, size in enumerate(widths)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rule, *lines[1:]))
+    lines = [*_aligned([head], widths, numbers), rule, *_aligned(rows, widths, numbers)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _aligned(rows: Iterable[Sequence[str]], widths: Sequence[int], right: Container[int]) -> Iterator[list[str]]:
+    for row in rows:
+        sized = enumerate(zip(row, widths, strict=True))
+        yield [cell.rjust(size) if at in right else cell.ljust(size) for at, (cell, size) in sized]
 
 
 def plain_table(
@@ -355,15 +356,12 @@ def plain_table(
 
     Parameters
     ----------
-    head : titles of the columns
+    head : titles of the columns, each with two blanks more than it needs
     rows : texts
     right : indices of the columns of numbers [1]
     width : columns of the terminal [1]; by default `terminal_width`
     """
-    from tabulate import tabulate
-
     right = set(right)
-    # tabulate gives a title two blanks more than it needs.
     widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)]
     room = (width or terminal_width()) - 2 * (len(head) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
@@ -378,10 +376,12 @@ def plain_table(
     while sum(widths) > room and (words := [at for at, size in enumerate(widths) if size > least[at]]):
         widest = max(words, key=lambda index: widths[index])
         widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
-    folded = [[_folded(cell, size) for cell, size in zip(row, widths, strict=True)] for row in rows]
-    sides = ["right" if index in right else "left" for index in range(len(head))]
-    text = tabulate(folded, head, tablefmt="simple", disable_numparse=True, colalign=sides)
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    folded = [[_folded(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)] for row in rows]
+    lines = [[*map(str.strip, line)] for row in folded for line in zip_longest(*row, fillvalue="")]
+    widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *lines, strict=True)]
+    rule = "  ".join("-" * size for size in widths)
+    first, *others = ("  ".join(cells).rstrip() for cells in _aligned([head, *lines], widths, right))
+    return "\n".join([first, rule, *others])
 
 
 def _least(title: str, cells: Sequence[str]) -> int:
