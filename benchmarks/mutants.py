@@ -360,10 +360,12 @@ class Trial:
                 self.known[line["test"]] = Tried(line["seconds"], line["passed"], frozenset(line["executed"]))
             else:
                 self.at_import |= frozenset(line["executed"])
-        for line in _lines(self.folder / "results.jsonl"):
-            self.results[line["mutant"]] = line["by"]
+        results = self.folder / "results.jsonl"
         if retry:
-            self.results = {mutant: by for mutant, by in self.results.items() if verdict(by) == "killed"}
+            killed = [line for line in _lines(results) if verdict(line["by"]) == "killed"]
+            results.write_text("".join(f"{json.dumps(line)}\n" for line in killed))
+        for line in _lines(results):
+            self.results[line["mutant"]] = line["by"]
 
     def measure(self) -> None:
         """Run the tests once with marks, and keep what each executes."""

@@ -6,6 +6,7 @@ import pytest
 
 from slipstick import LAWS, closed_model, delay, service, solve
 from slipstick.errors import UnknownNameError
+from slipstick.method.answers import _in_words
 from slipstick.method.methods import answered
 from slipstick.vocabulary import METHODS
 
@@ -36,3 +37,21 @@ def test_a_law_has_a_closed_form_only() -> None:
     assert str(caught.value) == (
         "there is no method 'bounds' for it: it is for activities and programs; known: closed-form"
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (1.5, "s", "1.5 s"),
+        (1.0, "s", "1 s"),
+        (0.032, "s", "32 ms"),
+        (0.001, "s", "1 ms"),
+        (4e-5, "s", "40 us"),
+        (2.5e-10, "s", "0.25 ns"),
+        (0.0, "s", "0 s"),
+        (0.5, "1", "0.5"),
+        (0.5, "1/s", "0.5 1/s"),
+    ],
+)
+def test_bounds_are_written_as_the_units_of_answers_are(value: float, unit: str, words: str) -> None:
+    assert _in_words(value, unit) == words

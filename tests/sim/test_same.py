@@ -79,6 +79,15 @@ def test_of_speeds_that_depend_on_how_many_are_there(discipline: str, rates: tup
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.parametrize("branches", [2, 3])
+def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: int) -> None:
+    """More and more come than leave, each with branches, so that tables are full at arrivals and at forks."""
+    builder = Builder()
+    builder.fork([lambda: builder.delay(ServiceTime("exponential", 300.0), "long")] * branches)
+    builder.open("jobs", EXPONENTIAL, at=0)
+    check_same(builder.plan(), 2000)
+
+
 def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder = Builder()
     builder.station("cpu")
