@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from slipstick.sim.deadlock import lock_cycle
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.sim.plan.plan import Op, Where
+from slipstick.sim.plan.plan import Op, Plan, Where
 from tests.sim.stories import Story, constant, story
 
 
@@ -272,3 +274,27 @@ def test_a_processor_of_its_own_and_that_of_another() -> None:
         (0, "yours", 3.0),
         (1, "yours", 3.0),
     ]
+
+
+def test_requests_to_others_go_to_each_of_them_alike_and_never_to_oneself() -> None:
+    """Members 3 to 7; uniform numbers in the middle of each fourth, and the branches of a fork in turn."""
+    kernel = Kernel(one_delay(5), 1)
+    for customer in range(3, 8):
+        others = {*range(3, 8)} - {customer}
+        token = SimpleNamespace(customer=customer, index=0, destination=-1)
+        drawn, turns = [], []
+        for draw in (0.125, 0.375, 0.625, 0.875):
+            kernel.draw_destination(iter([draw]), 3, 5, token, 0.0)  # type: ignore[arg-type]
+            drawn.append(token.destination)
+        for token.index in range(8):
+            kernel.next_destination(3, 5, token, 0.0)  # type: ignore[arg-type]
+            turns.append(token.destination)
+        assert {*drawn} == {*turns} == others
+        assert turns[:4] == turns[4:] == drawn
+
+
+def one_delay(members: int) -> Plan:
+    builder = Builder()
+    builder.delay(constant(1.0))
+    builder.closed("all", members, at=0)
+    return builder.plan()

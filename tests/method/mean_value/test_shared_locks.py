@@ -162,3 +162,13 @@ def test_mean_value_is_the_default() -> None:
 def test_more_processors_than_are_counted_in_a_time_are_refused() -> None:
     with pytest.raises(NoAnswerError, match="a whole number from 1 to 256, got 257"):
         solve(closed_model(THINK >> READ, 257, resources=TABLE), method="mean-value")
+
+
+def test_a_wait_grows_by_as_much_for_each_customer_more_at_most() -> None:
+    def extrapolated(*waits: float) -> float:
+        few, half, most = (np.full(1, each) for each in waits)
+        return float(shared_locks._extrapolated(few, half, most, 2.0)[0])
+
+    assert extrapolated(1.0, 2.0, 4.0) == pytest.approx(8.0)
+    assert extrapolated(1.0, 2.0, 4.5) == pytest.approx(4.5 + 2 * 2.5)
+    assert extrapolated(1.0, 1.5, 1.75) == pytest.approx(1.875)

@@ -86,6 +86,13 @@ def test_random_pipelines_against_samples(scv: float, serial_stages: list[bool])
     assert found == pytest.approx(sampled_pipeline(means, scv, 8, serial_stages), rel=0.035)
 
 
+@pytest.mark.parametrize("items", [2, 3, 6, 7])
+def test_constant_items_that_share_servers_all_end_together(items: int) -> None:
+    line = pipeline([parallel(service("pool", 1.0, name="part"))], items)
+    model = closed_model(line, 1, resources={"pool": Station(2, "ps")})
+    assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(items / 2)
+
+
 def test_long_pipelines_are_extrapolated() -> None:
     form = MeanValue(
         closed_model(pipeline([serial(delay(1.0, name="a", scv=1.0)), serial(delay(0.4, name="b"))], 500), 1)

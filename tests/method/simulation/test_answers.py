@@ -332,6 +332,12 @@ def test_too_little_to_go_on_gives_no_interval() -> None:
     assert answer.notes[1] == "not converged: the run is too short, or drifts, so no interval can be trusted"
 
 
+def test_the_precision_wished_is_said_in_percent() -> None:
+    answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, precision=0.05))
+    assert answer.converged
+    assert answer.notes[0].startswith("stopped at the wished precision of 5 %, after ")
+
+
 def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     run, calls = Kernel.run, iter(range(100))
 
