@@ -9,9 +9,11 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
+from slipstick.limits import ANNOUNCE
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
+from slipstick_workloads.application.programs import IS
 from slipstick_workloads.counts import Counts, ProcessorTally, TallySpec
 
 MEASURED = """counts: 1
@@ -102,6 +104,18 @@ def test_counts_without_a_name_are_refused_where_they_are_written(
     path.write_text("workload: 1\nmodel: dvsm/application\ninputs: {counts: '', sequential: 10 s}\n")
     assert main(["check", str(path)]) == 2
     assert "w.yaml:3:18: counts: at least 1 character; got ''" in capsys.readouterr().err
+
+
+def test_counting_for_many_processors_tells_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("slipstick_workloads.application.programs._count", lambda *_: None)
+    token = ANNOUNCE.set(told.append)
+    try:
+        for processors in (10, 100):
+            IS.count(keys=4096.0, iterations=100.0, processors=float(processors))
+    finally:
+        ANNOUNCE.reset(token)
+    assert told == ["counting is takes 10 s: about 10 s of processor time"]  # of which the keys take 16 ms
 
 
 def test_a_phase_of_data_is_strict() -> None:

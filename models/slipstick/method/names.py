@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
 from slipstick.law import Law
 from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
-from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import (
     BARRIER,
     IDLE_PROCESSORS,
@@ -28,6 +28,9 @@ from slipstick.model.system import (
     SuperstepPopulation,
 )
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
+
+if TYPE_CHECKING:
+    from slipstick.model.network import QueueingNetwork
 
 THINK = "think"
 """What the account of a network books thinking to."""
@@ -131,11 +134,11 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     intervals = method in (None, SIMULATION, BOUNDS)
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
-    if isinstance(model, QueueingNetwork):
-        found = _network(model, method == BOUNDS)
-        counted = () if method == BOUNDS else model.stations
+    counted: Iterable[str] = ()
+    if isinstance(model, Model):
+        found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
     else:
-        found, counted = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method), ()
+        found, counted = _network(model, method == BOUNDS), () if method == BOUNDS else model.stations
     return AnswerNames({name: unit_of(name) for name in found}, counted, intervals)
 
 
@@ -155,6 +158,8 @@ def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = No
 
 
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
+    from slipstick.model.network import ClosedClass
+
     chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
     members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
     yield from (f"saturation_population[{name}]" for name, each in members.items() if isinstance(each, ClosedClass))

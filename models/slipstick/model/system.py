@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipstick.display import html_table, written
 from slipstick.errors import ModelError, did_you_mean
@@ -53,7 +53,6 @@ from slipstick.model.activity import (
     steps,
     timed,
 )
-from slipstick.model.tasks import TaskSource
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
@@ -63,6 +62,9 @@ from slipstick.vocabulary import (
     READER_WRITER_ORDERS,
     TASK_ORDERS,
 )
+
+if TYPE_CHECKING:
+    from slipstick.model.tasks import TaskSource
 
 USED_BY = {
     "service": "a station",

@@ -133,11 +133,8 @@ class Program:
             raise ModelError(
                 f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or measured"
             )
-        return {**self._defaults(machine, made), **made}
-
-    def _defaults(self, machine: Machine | SharedMemory, made: InputValues) -> dict[str, InputValue]:
         missing = [each for each in self.inputs if each.name not in made and each.default is not None]
-        return {each.name: _default(each, machine) for each in missing}
+        return {**{each.name: _default(each, machine) for each in missing}, **made}
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,9 @@ def _stages(sweep: Sweep) -> str:
         for group in groups:
             places = [index for index in group.indices if stages[index]]
             runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
-            words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else _counts(stages, places)
+            counts = Counter(stages[index] for index in places).most_common()
+            numbers = ", ".join(f"{escape(stage)} at {counted(count, 'point')}" for stage, count in counts)
+            words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else numbers
             if words:
                 lines.append(f"- {escape(', '.join(group.tags))}: {words}")
         if lines:
@@ -170,11 +172,6 @@ def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[st
         first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
         found.append(f"{escape(stage)} at {first}" if len(inside) == 1 else f"{escape(stage)} from {first} to {last}")
     return found
-
-
-def _counts(stages: Sequence[str], places: Sequence[int]) -> str:
-    found = Counter(stages[index] for index in places)
-    return ", ".join(f"{escape(stage)} at {counted(count, 'point')}" for stage, count in found.most_common())
 
 
 def _failures(sweep: Sweep) -> str:

@@ -21,7 +21,6 @@ from slipstick.answer import OVERHEAD, Answer
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
-from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.results.study import Provenance
 
@@ -344,6 +343,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     if not any(map(is_transient, names)):
         return {}
     from slipstick.method.networks.transient import transient_values
+    from slipstick.model.network import QueueingNetwork
 
     assert isinstance(solvable.model, QueueingNetwork)
     rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))

@@ -44,7 +44,8 @@ def _counted_program(
     name : after ``dvsm/``
     title : one line
     generator : module and function in `slipstick_workloads.sharing` that gives the accesses
-    seconds : of processor time that it takes, roughly, as measured at the defaults and at four times the size
+    seconds : of processor time that it takes, roughly, as measured at the defaults and at four times the size; the terms
+        in the processors, which the protocol takes, with small sizes on 64 to 512 of them
     parameters : of that function
     """
     parameters = (*parameters, COLLECT)
@@ -56,7 +57,7 @@ def _counted_program(
                 raise UnknownNameError(f"parameter of {name}", each, list(known))
             checked_input(known[each], value)
         sizes = {each.name: each.default for each in parameters if isinstance(each.default, int | float)}
-        whole = seconds({**sizes, **given})
+        whole = seconds({PROCESSORS.name: 8.0, **sizes, **given})
         check_cost("counting", whole, f"counting {name} takes {whole:,.0f} s", "take a smaller size")
         return _count(generator, tuple(sorted(given.items())))
 
@@ -104,7 +105,7 @@ SOR = _counted_program(
     "sor",
     "SOR: red-black over-relaxation; neighbours share rows",
     "sor:sor",
-    lambda n: 1.5e-5 * n["rows"] * n["iterations"],
+    lambda n: 1.5e-5 * n["rows"] * n["iterations"] + 6.5e-6 * n["processors"] ** 2 * n["iterations"],
     _whole("rows", "rows of the grid", 2000.0, 3.0),
     _whole("columns", "doubles in a row; half of them red", 1000.0, 2.0),
     _whole("iterations", "iterations, each of a red and a black half sweep; taken within 5 to 20", 10.0),
@@ -113,7 +114,7 @@ IS = _counted_program(
     "is",
     "IS: bucket sort; buckets migrate under a lock, then all read them",
     "integer_sort:integer_sort",
-    lambda n: 4e-8 * n["keys"] * n["iterations"],
+    lambda n: (4e-8 * n["keys"] + 1e-7 * n["processors"] ** 3) * n["iterations"],
     _whole("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
     _whole("buckets", "buckets that keys are counted into", 512.0),
     _whole("iterations", "iterations, each of a counting and a ranking phase; taken within 5 to 20", 10.0),
@@ -124,7 +125,10 @@ BARNES = _counted_program(
     "barnes",
     "Barnes: bodies under gravity; one processor builds the tree, all read it",
     "barnes:barnes",
-    lambda n: 1.3e-5 * n["steps"] * n["bodies"] * log2(n["bodies"]) * (0.57 / n["tolerance"]) ** 2,
+    lambda n: (
+        1.3e-5 * n["steps"] * n["bodies"] * log2(n["bodies"]) * (0.57 / n["tolerance"]) ** 2
+        + 1.5e-5 * n["steps"] * n["processors"] ** 2
+    ),
     _whole("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
     Input("tolerance", COUNT, "a cell is opened unless its side is less than this part of its distance", 0.57),
     _whole("steps", "time steps", 4.0),
@@ -134,7 +138,7 @@ SPHERE = _counted_program(
     "sphere",
     "Sphere: shallow water on a sphere; one solution vector under locks",
     "sphere:sphere",
-    lambda n: 5e-6 * n["pitch"] ** 2 * n["steps"] * n["sweeps"],
+    lambda n: (5e-6 * n["pitch"] ** 2 + 1e-5 * n["processors"] ** 2) * n["steps"] * n["sweeps"],
     _whole("pitch", "cells in a right angle", 32.0, most=1024.0),
     _whole("steps", "time steps", 24.0),
     _whole("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
@@ -145,7 +149,7 @@ WATER = _counted_program(
     "water",
     "Water: molecules in a liquid; records migrate under locks",
     "water:water",
-    lambda n: 1e-6 * n["molecules"] ** 2 * n["steps"],
+    lambda n: 1e-6 * n["molecules"] * (n["molecules"] + 1.4 * n["processors"] ** 2) * n["steps"],
     _whole("molecules", "molecules in a periodic cube", 1000.0, 2.0),
     _whole("steps", "time steps", 3.0),
     _whole("seed", "seed of the molecules' places", 1.0, 0.0, 2.0**31),
@@ -155,7 +159,7 @@ RAYTRACE = _counted_program(
     "raytrace",
     "Raytrace: a read-only scene, an image in parts, jobs stolen from queues",
     "raytrace:raytrace",
-    lambda n: 1.8e-5 * n["image"] ** 2 * n["generations"],
+    lambda n: 1.8e-5 * n["image"] ** 2 * n["generations"] + 9e-5 * n["processors"] ** 2,
     _whole("image", "pixels on each side; taken within 128 to 512", 256.0, 8.0, 4096.0),
     _whole("generations", "generations of balls on balls", 4.0, 0.0, 8.0),
     _whole("job_across", "pixels of a job across; taken within 8 to 32", 16.0),

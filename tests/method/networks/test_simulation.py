@@ -14,6 +14,7 @@ import pytest
 
 from slipstick import QueueingNetwork, Simulation, chain, closed_class, load, network, open_class, route, solve, station
 from slipstick.answer import Answer
+from slipstick.errors import NoAnswerError
 from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import NetworkStation
@@ -409,3 +410,13 @@ def test_simulation_is_held_against_exact_methods_by_response_time() -> None:
     found = agreement("central", answers)
     assert found.findings == ()
     assert found.verdicts[0].startswith("exact is ")
+
+
+def test_a_queue_that_grows_while_no_cycle_ends_is_followed_half_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slipstick.sim.run._PATIENCE", 80_000)
+    classes = {"web": open_class(1.0), "batch": closed_class(3)}
+    blocked = network(classes, {"cpu": station(service={"web": 0.25, "batch": 2.5e8})})
+    with pytest.raises(NoAnswerError) as caught:
+        solve(blocked, method="simulation", simulation=Simulation(seed=1, events=10_000_000))
+    events = int(str(caught.value).removeprefix("no cycle has ended after ").partition(" ")[0])
+    assert 40_000 < events < 40_030 + 16_384  # it is looked at after each stretch

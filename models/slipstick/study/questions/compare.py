@@ -340,18 +340,14 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
         computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
         rows.append([escape(row.label), "computed", *computed])
         if row.against:
-            rows.append(["", "against", *(_other(row, cell) for cell in row.cells)])
+            values = [_written(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells]
+            others = (f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True))
+            rows.append(["", "against", *others])
         else:
             rows.append(["", row.reference, *printed])
         rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
     common = [f"Computed {how.common}."] if how and how.common else []
     return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
-
-
-def _other(row: TableRow, cell: TableCell) -> str:
-    """Write the value of another case like the computed one, and name the case."""
-    value = _written(cell.printed, cell.printed_ends, _decimals(cell))
-    return f"{value} ({escape(row.against[row.cells.index(cell)])})"
 
 
 def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:

@@ -23,7 +23,6 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures import axis_title, draw_intervals, filled, sheet, tilt, titled
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, build, resolved_with
@@ -602,6 +601,8 @@ _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
+    from slipstick.report.pictures import axis_title, sheet, tilt, titled
+
     names = [str(each.point["change"]) for each in found[0].effects]
     beside = -(-len(found) // -(-len(found) * len(names) // _MOST_BARS))
     rows = -(-len(found) // beside)
@@ -620,6 +621,8 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
 
 def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
+    from slipstick.report.pictures import draw_intervals, filled
+
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
         effects = [_reduced(one.effects[index]) for one in found]

@@ -224,7 +224,11 @@ class ScaleResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Say where each case is fastest, how far it is efficient, and how its work must grow."""
-        lines = [f"{each.case}: {line}" for each in self.scalings for line in _sentences(each)]
+        lines = []
+        for each in self.scalings:
+            said = [_fastest_words(each.fastest), _largest_words(each.largest, each.threshold)]
+            said += [] if each.growth is None else [_verdict(each.growth)]
+            lines += [f"{each.case}: {line}" for line in said]
         first = next((each for each in self.scalings if each.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
@@ -603,11 +607,6 @@ _SYMBOLS = (
     "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the overhead asks for work by "
     "itself, and for large N the one that grows fastest decides. Rounding is left out."
 )
-
-
-def _sentences(found: Scaling) -> list[str]:
-    lines = [_fastest_words(found.fastest), _largest_words(found.largest, found.threshold)]
-    return [*lines, *([] if found.growth is None else [_verdict(found.growth)])]
 
 
 def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str:
