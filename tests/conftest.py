@@ -11,7 +11,7 @@ from subprocess import DEVNULL, Popen
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the command line sets it, before NumPy is loaded: see slipstick.late
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
 
 import pytest
 from hypothesis import settings

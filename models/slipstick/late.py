@@ -6,11 +6,7 @@ from importlib import import_module
 from sys import modules
 from typing import TYPE_CHECKING
 
-__all__ = ["ONE_THREAD", "Array", "Late", "NDArray", "np"]
-
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""The environment in which NumPy's matrix products use one thread: those of queueing networks are small, so that several
-threads wait for each other most of the time (an exact answer of 20 stations takes three times the processor time)."""
+__all__ = ["Array", "Late", "NDArray", "np"]
 
 
 class Late:

@@ -43,8 +43,7 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
 from slipstick.extensions import Registry
-from slipstick.late import ONE_THREAD
-from slipstick.limits import ANNOUNCE, LIMITS, limit
+from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
 from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, need
-from slipstick.late import ONE_THREAD
-from slipstick.limits import WorkPace, given_limits, limited
+from slipstick.limits import ONE_THREAD, WorkPace, given_limits, limited
 from slipstick.study.points import (
     ENGINE,
     Block,
