@@ -190,3 +190,13 @@ def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     branches = [service("a", time, name=f"branch{time}", scv=0.25) for time in (0.25, 1.1, 0.3, 1.9)]
     mean, simulated = times(met(3, fork(*branches), visit("b", 0.6), a=Station(servers, "fcfs"), b=Station(1, "fcfs")))
     assert mean == pytest.approx(simulated, rel=0.1)
+
+
+@pytest.mark.parametrize("servers", [1, 2, 4, 16])
+def test_a_fork_that_is_repeated_uses_several_servers_at_once(servers: int) -> None:
+    """Constant times are exact: two processors, each with two requests at a time, need four servers not to wait."""
+    part = fork(*(service("a", 1.0, name=name) for name in ("left", "right")))
+    for rounds in (1, 3):
+        cycle = delay(1.0) >> repeat(rounds, part) >> barrier("meet")
+        whole = closed_model(cycle, 2, resources={"a": Station(servers, "fcfs"), "meet": Barrier()})
+        assert times(whole) == pytest.approx([1 + max(4 // servers, 1) * rounds] * 2, rel=1e-9)

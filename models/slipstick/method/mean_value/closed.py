@@ -668,7 +668,8 @@ class _RecursionStep:
             state = self.state((size,), {(size - 1,): state})
             times = [*times[1 - WINDOW :], state.first.time.mean]
             if len(times) == WINDOW:
-                spread = max(np.ptp(each, axis=0).max() / nonzero(abs(each[-1]).max()) for each in _parts(times))
+                table = np.stack(times)
+                spread = max(np.ptp(x, axis=0).max() / nonzero(abs(x[-1]).max()) for x in (table.real, table.imag))
                 if spread <= SETTLED:
                     return state
                 spreads.append(spread)
@@ -1023,11 +1024,6 @@ def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     if queue.servers == 1:
         return clamped(busy, high=1.0)
     return chance_all_busy(present, busy, processors * queue.requests, queue.servers)
-
-
-def _parts(times: Sequence[Array]) -> tuple[Array, Array]:
-    table = np.stack(times)
-    return table.real, table.imag
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:

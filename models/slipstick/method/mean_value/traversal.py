@@ -601,8 +601,7 @@ class _SynchronizedStart:
         A processor is through when its own work there is served, and not before its own time without waits is over.
         A processor with several requests at once uses as many servers as one group, which serves it that much faster.
         """
-        servers, branches = self.traversal.servers(here[0].queue), node.branches if isinstance(node, Fork) else (node,)
-        at_once = sum(any(visit in here for visit in visits_in(branch)) for branch in branches)
+        servers, at_once = self.traversal.servers(here[0].queue), _requests_at_once(node, here)
         work, lead, turns = self._work(node, here)
         groups = max(1, servers // at_once)
         group_work = work.scaled(np.full(1, groups / servers))
@@ -651,6 +650,14 @@ class _SynchronizedStart:
     def _after_pending(self) -> PassingTimes:
         pending, self.pending = self.pending, ZERO_TIME
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
+
+
+def _requests_at_once(node: Activity, here: Sequence[Visit]) -> int:
+    """Count the visits that an activity may make side by side; items of a pipeline count once."""
+    if not any(map(here.count, visits_in(node))):
+        return 0
+    inside = [_requests_at_once(child, here) for child in node.children]
+    return max(1, sum(inside) if isinstance(node, Fork) else max(inside, default=1))
 
 
 @dataclass(frozen=True, slots=True)
