@@ -266,6 +266,14 @@ def test_sliders_keep_an_exact_answer_exact() -> None:
     assert not closed.answer.exact
 
 
+def test_a_slider_ends_before_the_last_number(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text("activity: 1\nparameters: {work: 1e308 s}\npopulation: {processors: 1}\ncycle: [{delay: work}]\n")
+    found = live_model({"model": read_value(str(path), "model")})
+    assert [(each.name, each.value, each.high) for each in found.sliders] == [("parameters.work", 1e308, 1e308)]
+    assert "1e+308" in live_page(found)
+
+
 def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"picture")
     text = "# A & B\n\n- Asked: x \\| y.\n\n![all](a.png)\n\n| a | b |\n| - | -: |\n| <i> | 2 |\n\n<script>alert(1)</script>\n"

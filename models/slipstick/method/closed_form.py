@@ -1124,7 +1124,7 @@ def _along(
 
     found = []
     for ratio in (1 / SPAN, SPAN):
-        change = _change(at, value, value * ratio)
+        change = _change(at, value, value * ratio) if 0 < value * ratio < np.inf else None
         if change is not None:
             where, stage = change
             found.append(Takeover(parameter.name, value, where, str(parameter.dimension), names[stage]))

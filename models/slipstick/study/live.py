@@ -229,7 +229,7 @@ def _step(tape: Tape, slider: Slider) -> float:
 def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float = _REACH) -> Slider:
     entry = built.entries.get(parameter.name)
     unit, meaning = str(parameter.dimension), entry.meaning if entry else ""
-    if unit == "1" and value >= 2 and value == int(value):
-        low, high = float(max(1, ceil(value / reach))), max(value * reach, _FEWEST)
-        return Slider(parameter.name, value, low, high, unit, True, meaning)
-    return Slider(parameter.name, value, value / reach, value * reach, unit, False, meaning)
+    low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
+    if whole := unit == "1" and value >= 2 and value == int(value):
+        low, high = float(max(1, ceil(low))), max(high, _FEWEST)
+    return Slider(parameter.name, value, low, high, unit, whole, meaning)

@@ -320,8 +320,8 @@ class TraceColumns:
         ------
         SpecError : nothing in it, a time that is negative or too late, a span that ends before it begins
         """
-        first, last = self._extent()
-        whole = ((last if until is None else until) - first) * self.scale
+        first, last = self._extent(until)
+        whole = (last - first) * self.scale
         if not whole > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
         labels, objects = tuple(self.labels), tuple(self.objects)
@@ -348,8 +348,8 @@ class TraceColumns:
                 self.refuse(f"a {what} is a finite number and not negative; got {odd:g}", what=what)
         return least
 
-    def _extent(self) -> tuple[float, float]:
-        """Give the first time and the last one; refuse what is out of order or range. A check loads no NumPy for it."""
+    def _extent(self, until: float | None) -> tuple[float, float]:
+        """Give the first time and the last one, or where the trace ends; refuse what is out of order or range. A check loads no NumPy for it."""
         if not (self.start or self.time):
             self.refuse("there is no event of a processor in it; the program may have failed to write it")
         if not all(map(le, self.start, self.end)):
@@ -364,11 +364,12 @@ class TraceColumns:
         first = min(self.least("time", self.start), self.least("time", self.time))
         self.least("count", self.count)
         last = max(max(each, default=0.0) for each in (self.end, self.time))
-        if last * self.scale > MOST_SECONDS:
-            self.refuse(f"a time of {last * self.scale:g} s is out of range; is its unit right?", what="time")
+        end = last if until is None else until
+        if (latest := max(last, end) * self.scale) > MOST_SECONDS:
+            self.refuse(f"a time of {latest:g} s is out of range; is its unit right?", what="time")
         if (count := sum(self.count)) > MOST_COUNTED:
             self.refuse(f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted", what="count")
-        return first, last
+        return first, end
 
     def _booked(
         self, outline: TraceOutline, names: Sequence[str], processors: Sequence[int] | None, first: float, cut: bool

@@ -439,6 +439,7 @@ def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        (f"#Paraver (x):{'9' * 400}:0\n1:1:1:1:1:0:5:1\n", "a time of inf s is out of range; is its unit right?"),
         ("#Paraver nothing\n", "the first line of a Paraver trace is"),
         ("#Paraver (x):10_ms:0\n", "times are in _ms; Paraver writes _ns, or microseconds without a unit"),
         (

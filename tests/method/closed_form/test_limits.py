@@ -50,6 +50,10 @@ def test_takeovers_start_from_the_values_that_were_set() -> None:
     assert {each.stage for each in found.values()} == {"software"}
 
 
+def test_takeovers_are_not_sought_at_zero() -> None:
+    assert takeovers(two_stages(), {"size": 5e-324}).keys() <= {"call", "speed", "price"}
+
+
 def test_nearest_comes_first() -> None:
     model = closed_model(pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2))
     (limit,) = with_takeovers(ClosedForm(model), solve(model).limits, {})
