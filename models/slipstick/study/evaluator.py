@@ -126,7 +126,10 @@ class Evaluator:
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer; values that no time is computed from are passed over."""
         known = {path: each for path, each in values.items() if path in self.form.parameters}
-        return why(self.solvable, known, index)
+        (found,) = solve(
+            [PointBlock(self.solvable, {path: each[index : index + 1] for path, each in known.items()}, 1)]
+        )
+        return found.failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least the shares asked for.
@@ -185,13 +188,6 @@ def unknown_value(name: str, known: Sequence[Mapping[str, str]], words: str) -> 
     return (
         f"{words} the value {name}{did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))}"
     )
-
-
-def why(solvable: SolvableModel, values: Mapping[str, Array], index: int) -> str:
-    """Say why a point has no answer, in the words of the point solved alone."""
-    alone = {path: each[index : index + 1] for path, each in values.items()}
-    (found,) = solve([PointBlock(solvable, alone, 1)])
-    return found.failed.get(0, "no answer")
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:

@@ -16,7 +16,7 @@ from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
-from slipstick.study.evaluator import Evaluator, evaluator, why, with_values
+from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.points import (
     BRIEF,
     COLUMNS,
@@ -405,12 +405,16 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str
 
 
 def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]) -> dict[int, str]:
-    """Say why a point has no answer, in the words of the point solved alone, unless it was said already."""
-    failed = dict(said)
+    """Say why points have no answer, in the words of each solved alone, unless it was said already."""
+    failed, alone = dict(said), dict[int, PointBlock]()
     for group in plan.groups:
         for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
             if (row := int(group.rows[number])) not in failed:
-                failed[row] = why(group.solvable, group.values, number) if len(failed) < MOST_REASONS else ""
+                if len(failed) < MOST_REASONS:
+                    values = {path: each[number : number + 1] for path, each in group.values.items()}
+                    alone[row] = PointBlock(group.solvable, values, 1)
+                failed[row] = ""
+    failed |= {row: found.failed.get(0, "") for row, found in zip(alone, solve(alone.values()), strict=True)}
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 
