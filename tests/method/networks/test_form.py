@@ -150,6 +150,19 @@ def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str
         assert sum(n * each for n, each in enumerate(chances)) == pytest.approx(exact[f"queue_length[{name}]"])
 
 
+def test_approximate_quantiles_do_not_depend_on_the_unit_of_time() -> None:
+    def quantiles(unit: float) -> list[float | None]:
+        stations = {
+            name: station(service={"web": time * unit}, discipline="ps") for name, time in (("cpu", 0.3), ("disk", 0.2))
+        }
+        answer = solve(network({"web": open_class(1.5 / unit)}, stations))
+        return [answer[f"response_time_quantile[web,{p}]"] for p in (0.5, 0.9, 0.95, 0.99)]
+
+    seconds, milliseconds = quantiles(1.0), quantiles(1e-3)
+    assert all(seconds)
+    assert [1e3 * (each or 0.0) for each in milliseconds] == pytest.approx(seconds, rel=1e-6)
+
+
 def test_an_answer_lists_the_probabilities_of_the_first_hundred_thousand_customers() -> None:
     answer = solve(network({"jobs": closed_class(100_500)}, {"cpu": station(demand={"jobs": 1.0}, servers=2)}))
     listed = [name for name in answer.names if name.startswith("probability[")]
