@@ -356,7 +356,7 @@ def plain_table(
 
     Parameters
     ----------
-    head : titles of the columns, each with two blanks more than it needs
+    head : titles of the columns; a column is at least two signs wider than its title
     rows : texts
     right : indices of the columns of numbers [1]
     width : columns of the terminal [1]; by default `terminal_width`

@@ -125,10 +125,8 @@ class Evaluator:
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer; values that no time is computed from are passed over."""
-        known = {path: each for path, each in values.items() if path in self.form.parameters}
-        (found,) = solve(
-            [PointBlock(self.solvable, {path: each[index : index + 1] for path, each in known.items()}, 1)]
-        )
+        alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
+        (found,) = solve([PointBlock(self.solvable, alone, 1)])
         return found.failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:

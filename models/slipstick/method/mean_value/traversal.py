@@ -599,7 +599,8 @@ class _SynchronizedStart:
         """Wait at one queue inside a composite.
 
         A processor is through when its own work there is served, and not before its own time without waits is over.
-        A processor with several requests at once uses as many servers as one group, which serves it that much faster.
+        A processor with several requests at once uses as many servers as one group, which serves it that much faster. Servers
+        beyond the last whole group are shared out among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
         servers, at_once = self.traversal.servers(here[0].queue), _requests_at_once(node, here)
         work, lead, turns = self._work(node, here)

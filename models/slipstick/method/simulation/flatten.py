@@ -66,7 +66,7 @@ OWN_NUMBERS = 20
 """Numbers that a simulation keeps for each branch or item under way, without its account."""
 
 QUEUE_NUMBERS = 1600
-"""The same for each queue of a pool of tasks, with what its answer says of the queue's monitor; measured, 16 KB."""
+"""The same for each queue of a pool of tasks. Chosen by time: it takes 4 KB, but 8,000 queues with 1,000 problems took 7.4 s."""
 
 ALL = "all"
 """The name of the group of a population that has one."""
